@@ -1,0 +1,39 @@
+#include "base/log.h"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+
+namespace sluice::log {
+namespace {
+
+spdlog::logger& logger() {
+  static const std::shared_ptr<spdlog::logger> instance = [] {
+    auto made = spdlog::stderr_color_mt("sluice");
+    made->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %^%l%$ %v");
+    return made;
+  }();
+  return *instance;
+}
+
+spdlog::level::level_enum to_spdlog(Level level) {
+  switch (level) {
+    case Level::kDebug:
+      return spdlog::level::debug;
+    case Level::kInfo:
+      return spdlog::level::info;
+    case Level::kWarning:
+      return spdlog::level::warn;
+    case Level::kError:
+      return spdlog::level::err;
+  }
+  return spdlog::level::info;
+}
+
+}  // namespace
+
+void set_level(Level level) { logger().set_level(to_spdlog(level)); }
+void write(Level level, std::string_view message) { logger().log(to_spdlog(level), message); }
+
+}  // namespace sluice::log
