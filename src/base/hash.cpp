@@ -15,7 +15,8 @@ BlockHash digest(const void* data, std::size_t size, std::uint64_t seed) {
 
 }  // namespace
 
-BlockHash root_hash(std::string_view tenant_salt, std::string_view model_digest, std::uint32_t kv_layout_version) {
+BlockHash root_hash(std::string_view tenant_salt, std::string_view model_digest,
+                    std::uint32_t kv_layout_version) {
   // Lengths are part of the text, so ("a","bc") and ("ab","c") differ.
   std::string text = std::to_string(tenant_salt.size()) + ':' + std::string(tenant_salt) + '|' +
                      std::string(model_digest) + '|' + std::to_string(kv_layout_version);

@@ -19,10 +19,11 @@ struct BlockHash {
 };
 
 // Parent of a sequence's first block: separates tenants, models and KV layouts.
-BlockHash root_hash(std::string_view tenant_salt, std::string_view model_digest, std::uint32_t kv_layout_version);
+BlockHash root_hash(std::string_view tenant_salt, std::string_view model_digest,
+                    std::uint32_t kv_layout_version);
 
-// Hash of one full block given its parent's. Source: vLLM's hash chain; XXH3-128 instead of SHA-256, so a hit must
-// also compare the tokens (kvcache/prefix_cache.h does).
+// Hash of one full block given its parent's. Source: vLLM's hash chain; XXH3-128 instead of SHA-256, so a hit
+// must also compare the tokens (kvcache/prefix_cache.h does).
 BlockHash chain_hash(const BlockHash& parent, std::span<const TokenId> block);
 
 }  // namespace sluice

@@ -1,4 +1,5 @@
-// JSON parsing with the bounds every untrusted document gets. The type is Boost.JSON's; nothing else parses JSON.
+// JSON parsing with the bounds every untrusted document gets. The type is Boost.JSON's; nothing else parses
+// JSON.
 #pragma once
 
 #include <boost/json/fwd.hpp>

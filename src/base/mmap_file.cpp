@@ -20,8 +20,8 @@ Result<MmapFile> MmapFile::open(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) {
     const int number = errno;
-    return fail(number == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument, "{}: {}", path.string(),
-                reason(number));
+    return fail(number == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalidArgument, "{}: {}",
+                path.string(), reason(number));
   }
   struct stat info {};
   if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) {
@@ -32,7 +32,8 @@ Result<MmapFile> MmapFile::open(const std::filesystem::path& path) {
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   const int number = errno;
   ::close(descriptor);
-  if (data == MAP_FAILED) return fail(ErrorCode::kInternal, "{}: cannot map: {}", path.string(), reason(number));
+  if (data == MAP_FAILED)
+    return fail(ErrorCode::kInternal, "{}: cannot map: {}", path.string(), reason(number));
   return MmapFile(static_cast<const std::byte*>(data), size);
 }
 

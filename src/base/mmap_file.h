@@ -1,5 +1,5 @@
-// Read-only memory map of a whole file. Sizes must be checked against size() before use: a later truncation by another
-// process is the one failure that a map cannot report.
+// Read-only memory map of a whole file. Sizes must be checked against size() before use: a later truncation
+// by another process is the one failure that a map cannot report.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Value or expected failure. Start-up code may throw; whatever a request, a file or a peer can cause is a Result.
+// Value or expected failure. Start-up code may throw; whatever a request, a file or a peer can cause is a
+// Result.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,7 +10,8 @@
 
 namespace sluice {
 
-// Protocol-neutral reason. Each dialect maps it to a status in one table (api/openai/errors.cpp, api/ollama/errors.cpp).
+// Protocol-neutral reason. Each dialect maps it to a status in one table (api/openai/errors.cpp,
+// api/ollama/errors.cpp).
 enum class ErrorCode {
   kInvalidArgument,    // the caller's input is wrong; retrying cannot help
   kNotFound,           // named thing does not exist
@@ -21,7 +23,8 @@ enum class ErrorCode {
   kInternal,
 };
 
-// `message` is a sentence for an operator: what, where, limit, remedy. `param` names the offending field, if any.
+// `message` is a sentence for an operator: what, where, limit, remedy. `param` names the offending field, if
+// any.
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
@@ -43,13 +46,13 @@ template <typename... Args>
 #define SLUICE_CONCAT(a, b) SLUICE_CONCAT_(a, b)
 
 // SLUICE_TRY(auto x, f()): binds the value of a Result, or returns its error from the enclosing function.
-#define SLUICE_TRY(declaration, expression)                           \
-  auto SLUICE_CONCAT(sluice_try_, __LINE__) = (expression);           \
-  if (!SLUICE_CONCAT(sluice_try_, __LINE__))                          \
+#define SLUICE_TRY(declaration, expression)                              \
+  auto SLUICE_CONCAT(sluice_try_, __LINE__) = (expression);              \
+  if (!SLUICE_CONCAT(sluice_try_, __LINE__))                             \
     return tl::unexpected(SLUICE_CONCAT(sluice_try_, __LINE__).error()); \
   declaration = std::move(*SLUICE_CONCAT(sluice_try_, __LINE__))
 
 // SLUICE_TRY_STATUS(f()): the same for Status, which carries no value.
-#define SLUICE_TRY_STATUS(expression)                                                   \
+#define SLUICE_TRY_STATUS(expression)                                                                  \
   if (auto SLUICE_CONCAT(sluice_try_, __LINE__) = (expression); !SLUICE_CONCAT(sluice_try_, __LINE__)) \
   return tl::unexpected(SLUICE_CONCAT(sluice_try_, __LINE__).error())

@@ -23,5 +23,7 @@ using TokenId = std::int32_t;
 
 template <typename Tag, typename Int>
 struct std::hash<sluice::StrongId<Tag, Int>> {
-  std::size_t operator()(const sluice::StrongId<Tag, Int>& id) const noexcept { return std::hash<Int>{}(id.value); }
+  std::size_t operator()(const sluice::StrongId<Tag, Int>& id) const noexcept {
+    return std::hash<Int>{}(id.value);
+  }
 };
