@@ -103,7 +103,7 @@ struct Rope {
 class Backend {
  public:
   virtual ~Backend() = default;
-  virtual const char* name() const = 0;  // "reference", "cpu/avx2": part of the system fingerprint
+  virtual const char* name() const = 0;  // "avx2": part of the system fingerprint
 
   // Throw std::bad_alloc: start-up only.
   virtual std::unique_ptr<Buffer> allocate(std::size_t floats) = 0;

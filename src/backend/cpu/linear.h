@@ -1,30 +1,15 @@
-// The matrix product of the CPU back end: weights packed once, and out = x * w^T for any number of rows.
-// Layout and rates: docs/design/backends.md. Every kernel of one ISA gives the same bits for a row whatever M
-// is.
+// The matrix product of the CPU back end: out = x * w^T for any number of rows, over packed strips.
+// Every kernel of one ISA gives the same bits for a row whatever the number of rows or threads.
 #pragma once
 
-#include <cstddef>
-#include <memory>
-#include <span>
-
 #include "backend/backend.h"
-
-namespace sluice {
-class ComputePool;
-}
+#include "backend/cpu/weight_packing.h"
 
 namespace sluice::backend::cpu {
 
-struct KernelTable;  // kernels/kernel_table.h
+struct KernelTable;
 
-// Packs rows in parallel. Formats of segments may differ.
-std::unique_ptr<Weight> pack_weight(const KernelTable& kernels, ComputePool& pool,
-                                    std::span<const RowSegment> segments, std::size_t columns);
-
-// out [T,n] = x [T,k] * weight [n,k]^T; quantises or converts x once per call.
-void linear(const KernelTable& kernels, ComputePool& pool, Tensor out, const Weight& weight, Tensor x);
-
-// out [E] = row `id` of the packed table, dequantised.
-void unpack_row(const Weight& table, std::size_t id, std::span<float> out);
+// out [T,n] = x [T,k] * weight [n,k]^T. Quantises x once per call where a segment has an integer format.
+void linear(const KernelTable& kernels, ComputePool& pool, Tensor out, const PackedWeight& weight, Tensor x);
 
 }  // namespace sluice::backend::cpu

@@ -1,0 +1,53 @@
+// The CPU back end: packed weights, one kernel table, the shared compute pool.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backend/backend.h"
+
+namespace sluice {
+class ComputePool;
+}
+
+namespace sluice::backend::cpu {
+
+struct KernelTable;
+
+class CpuBackend : public Backend {
+ public:
+  CpuBackend(const KernelTable& kernels, std::shared_ptr<ComputePool> pool);
+  const char* name() const override;
+  std::unique_ptr<Buffer> allocate(std::size_t floats) override;
+  std::unique_ptr<KVCache> allocate_kv(const KVShape& shape) override;
+  std::unique_ptr<Weight> prepare(std::span<const RowSegment> segments, std::size_t columns) override;
+  void embed(Tensor out, const Weight& table, std::span<const std::int32_t> ids) override;
+  void linear(Tensor out, const Weight& weight, Tensor x) override;
+  void add_bias(Tensor x, std::span<const float> bias) override;
+  void add_rms_norm(Tensor out, Tensor residual, Tensor x, std::span<const float> gain, float eps) override;
+  void qk_norm_rope(Tensor q, Tensor k, std::size_t head_dim, const QKNorm& norm, const Rope& rope,
+                    std::span<const std::int32_t> positions) override;
+  void store_kv(KVCache& cache, std::size_t layer, Tensor k, Tensor v,
+                std::span<const std::int64_t> slots) override;
+  void paged_attention(Tensor out, Tensor q, const KVCache& cache, std::size_t layer,
+                       const AttentionBatch& batch) override;
+  void silu_and_mul(Tensor out, Tensor gate_up) override;
+  void gather_rows(Tensor out, Tensor x, std::span<const std::int32_t> rows) override;
+  void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body) override;
+
+ private:
+  // Runs body(row) for all rows, on all threads when there are enough of them to pay for it.
+  void for_rows(std::size_t rows, const std::function<void(std::size_t)>& body);
+  // Grows the tables of cosines and sines to `positions` rows of half a head each.
+  void grow_rope(const Rope& rope, std::size_t positions);
+
+  const KernelTable& kernels_;
+  std::shared_ptr<ComputePool> pool_;
+  std::vector<float> rope_frequency_;  // what the tables were made for
+  float rope_factor_ = 0;
+  std::vector<float> cosine_;
+  std::vector<float> sine_;
+};
+
+}  // namespace sluice::backend::cpu
