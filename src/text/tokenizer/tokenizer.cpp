@@ -110,11 +110,14 @@ Status Tokenizer::index() {
   return {};
 }
 
-std::size_t Tokenizer::find_added(std::string_view text, std::size_t from, const AddedToken** found) const {
+std::size_t Tokenizer::find_added(std::string_view text, std::string_view marks, std::size_t from,
+                                  const AddedToken** found) const {
   for (std::size_t at = from; at < text.size(); ++at) {
     if (!added_first_[static_cast<unsigned char>(text[at])]) continue;
     for (const AddedToken& token : data_.added) {
-      if (text.compare(at, token.content.size(), token.content) != 0) continue;
+      const std::size_t size = token.content.size();
+      if (text.compare(at, size, token.content) != 0) continue;
+      if (!marks.empty() && marks.substr(at, size).find('\1') != std::string_view::npos) continue;
       *found = &token;
       return at;
     }
@@ -124,14 +127,17 @@ std::size_t Tokenizer::find_added(std::string_view text, std::size_t from, const
 }
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, bool parse_special) const {
+  if (parse_special) return encode_marked(text, {});
   std::vector<TokenId> ids;
-  if (!parse_special) {
-    encode_plain(text, ids);
-    return ids;
-  }
+  encode_plain(text, ids);
+  return ids;
+}
+
+std::vector<TokenId> Tokenizer::encode_marked(std::string_view text, std::string_view marks) const {
+  std::vector<TokenId> ids;
   for (std::size_t at = 0; at < text.size();) {
     const AddedToken* token = nullptr;
-    const std::size_t begin = find_added(text, at, &token);
+    const std::size_t begin = find_added(text, marks, at, &token);
     encode_plain(text.substr(at, begin - at), ids);
     if (token == nullptr) break;
     ids.push_back(token->id);

@@ -39,6 +39,9 @@ class Tokenizer {
   // With `parse_special`, added tokens in the text become their ids: for scaffolding, never for text of a
   // user (F002).
   std::vector<TokenId> encode(std::string_view text, bool parse_special) const;
+  // The same, where bytes whose mark is 1 came from a user: no added token may contain one, yet words may
+  // span the border, as they do in the reference. `marks` has the size of `text`.
+  std::vector<TokenId> encode_marked(std::string_view text, std::string_view marks) const;
   // True bytes of a token (not always whole UTF-8); empty for ids that no token has.
   std::string_view bytes(TokenId id) const;
   bool is_special(TokenId id) const;
@@ -56,7 +59,8 @@ class Tokenizer {
   Status index();
   void encode_plain(std::string_view text, std::vector<TokenId>& out) const;
   void encode_word(std::string_view word, std::vector<TokenId>& out) const;
-  std::size_t find_added(std::string_view text, std::size_t from, const AddedToken** found) const;
+  std::size_t find_added(std::string_view text, std::string_view marks, std::size_t from,
+                         const AddedToken** found) const;
 
   struct Merge {
     std::uint32_t rank;

@@ -1,0 +1,16 @@
+// Walks a syntax tree and writes the output. Bounded in steps, output and nesting.
+#pragma once
+
+#include "base/result.h"
+#include "text/template/ast.h"
+
+namespace sluice::text {
+
+inline constexpr std::size_t kStepsMax = 5'000'000;
+inline constexpr std::size_t kOutputBytesMax = std::size_t{256} << 20;
+
+// `globals`: the names a template sees. Errors: kInvalidArgument with the line (raise_exception, wrong types,
+// bounds).
+Result<MarkedText> evaluate_template(const NodeList& nodes, ValueDict globals);
+
+}  // namespace sluice::text
