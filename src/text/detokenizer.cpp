@@ -23,16 +23,15 @@ std::string Detokenizer::push(std::string_view bytes) {
   const std::size_t complete = held_.size() - incomplete_tail(held_);
   std::string out;
   const std::string_view ready(held_.data(), complete);
-  bool was_bad = false;
   for (std::size_t at = 0; at < complete;) {
     const std::size_t begin = at;
     const char32_t c = next_code_point(ready, at);
     const bool is_bad = c == kReplacement && at - begin == 1;
     if (!is_bad)
       out += ready.substr(begin, at - begin);
-    else if (!was_bad)
+    else if (!was_bad_)
       append_utf8(out, kReplacement);
-    was_bad = is_bad;
+    was_bad_ = is_bad;
   }
   held_.erase(0, complete);
   return out;

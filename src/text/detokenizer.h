@@ -15,7 +15,8 @@ class Detokenizer {
   void flush() { held_.clear(); }
 
  private:
-  std::string held_;  // at most 3 bytes
+  std::string held_;      // at most 3 bytes
+  bool was_bad_ = false;  // the last byte let out was bad
 };
 
 }  // namespace sluice::text

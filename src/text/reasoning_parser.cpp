@@ -24,9 +24,21 @@ std::size_t undecided_tail(std::string_view text) {
 }  // namespace
 
 ReasoningState initial_reasoning_state(std::string_view prompt) {
+  constexpr std::string_view kTurn = "<|im_start|>";
   const std::string_view end = trim_back(prompt);
   if (end.ends_with(kOpen)) return ReasoningState::kThought;
-  return end.ends_with(kClose) ? ReasoningState::kContent : ReasoningState::kUndecided;
+  if (end.ends_with(kClose)) return ReasoningState::kContent;
+  const std::size_t begin = prompt.rfind(kTurn);
+  if (begin == std::string_view::npos) return ReasoningState::kUndecided;
+  const std::string_view turn = prompt.substr(begin + kTurn.size());
+  const bool is_open = turn.starts_with("assistant\n") && turn.find("<|im_end|>") == std::string_view::npos;
+  // Only a thought that begins the turn is one: a tag further on is content.
+  const std::size_t body =
+      is_open ? turn.find_first_not_of(kBlank, std::string_view("assistant").size()) : std::string_view::npos;
+  if (body == std::string_view::npos) return ReasoningState::kUndecided;
+  if (!turn.substr(body).starts_with(kOpen)) return ReasoningState::kContent;
+  return turn.find(kClose, body) != std::string_view::npos ? ReasoningState::kContent
+                                                           : ReasoningState::kThought;
 }
 
 ReasoningParser::Output ReasoningParser::push(std::string_view text) {

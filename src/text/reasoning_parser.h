@@ -13,7 +13,8 @@ enum class ReasoningState {
   kContent,    // the prompt closed the thought already, or it is over
 };
 
-// Where an answer to this prompt begins.
+// Where an answer to this prompt begins: the last tag of the open assistant turn decides, so an answer that
+// is continued keeps its thought. Turns are ChatML's; other prompts count by their end alone.
 ReasoningState initial_reasoning_state(std::string_view rendered_prompt);
 
 class ReasoningParser {

@@ -27,6 +27,7 @@ TEST(Detokenizer, BadBytesBecomeOneReplacementAndNeverStall) {
   EXPECT_EQ(detokenizer.push("a\xFF\xFE\x80z"), "a\xEF\xBF\xBDz");
   EXPECT_EQ(detokenizer.push("\xE9z"), "\xEF\xBF\xBDz");
   EXPECT_EQ(detokenizer.push("\xED\xA0\x80!"), "\xEF\xBF\xBD!");  // a surrogate
+  EXPECT_EQ(detokenizer.push("\xFF") + detokenizer.push("\xFE") + detokenizer.push("z"), "\xEF\xBF\xBDz");
 }
 
 TEST(StopMatcher, CutsExactlyWhateverTheChunks) {  // field report F022
@@ -55,9 +56,43 @@ TEST(StopMatcher, ReleasesWhatIsRefuted) {
   EXPECT_EQ(matcher.push("a\nObs").text, "a");
   EXPECT_EQ(matcher.push("x").text, "\nObsx");
   EXPECT_EQ(matcher.push("\nOb").text, "");
-  EXPECT_EQ(matcher.flush(), "\nOb");
+  EXPECT_EQ(matcher.flush().text, "\nOb");
   StopMatcher including({"end"}, true);
   EXPECT_EQ(including.push("the end of").text, "the end");
+}
+
+TEST(StopMatcher, OverlappingStopsDoNotDependOnTheCut) {
+  const struct {
+    std::vector<std::string> stops;
+    std::string text, shown;
+    std::optional<std::string> matched;
+  } cases[] = {
+      {{"bc", "abcd"}, "xabcdy", "x", "abcd"},  // "bc" is complete first, but "abcd" begins before it
+      {{"bc", "abcd"}, "xabcey", "xa", "bc"},
+      {{"bc", "abcd"}, "xabc", "xa", "bc"},  // the answer ends while "bc" waits
+      {{"abc", "ab"}, "xabcy", "x", "ab"},
+      {{"aab"}, "aaaab", "aa", "aab"},
+      {{"zzz"}, "zzyzz", "zzyzz", std::nullopt},
+      {{""}, "text", "text", std::nullopt},
+  };
+  for (const auto& c : cases) {
+    for (std::size_t step = 1; step <= c.text.size(); ++step) {
+      StopMatcher matcher(c.stops);
+      StopMatcher::Output all;
+      for (std::size_t i = 0; i < c.text.size() && !all.matched; i += step) {
+        const auto part = matcher.push(c.text.substr(i, step));
+        all.text += part.text;
+        all.matched = part.matched;
+      }
+      if (!all.matched) {
+        const auto rest = matcher.flush();
+        all.text += rest.text;
+        all.matched = rest.matched;
+      }
+      EXPECT_EQ(all.text, c.shown) << c.text << " by " << step;
+      EXPECT_EQ(all.matched, c.matched) << c.text << " by " << step;
+    }
+  }
 }
 
 ReasoningParser::Output parse(ReasoningState state, const std::string& text, std::size_t step) {
@@ -98,6 +133,13 @@ TEST(ReasoningParser, SplitsWhateverTheChunks) {  // field reports F012 to F014
   EXPECT_EQ(initial_reasoning_state("assistant\n<think>\n"), ReasoningState::kThought);
   EXPECT_EQ(initial_reasoning_state("assistant\n<think>\n\n</think>\n\n"), ReasoningState::kContent);
   EXPECT_EQ(initial_reasoning_state("assistant\n"), ReasoningState::kUndecided);
+  // A continued answer.
+  const std::string turn = "<|im_start|>user\n<think><|im_end|>\n<|im_start|>assistant\n";
+  EXPECT_EQ(initial_reasoning_state(turn), ReasoningState::kUndecided);
+  EXPECT_EQ(initial_reasoning_state(turn + "<think>\nfirst,"), ReasoningState::kThought);
+  EXPECT_EQ(initial_reasoning_state(turn + "<think>\na\n</think>\n\nYes and"), ReasoningState::kContent);
+  EXPECT_EQ(initial_reasoning_state(turn + "The tag <think> is"), ReasoningState::kContent);
+  EXPECT_EQ(initial_reasoning_state("<|im_start|>user\n<think> x<|im_end|>\n"), ReasoningState::kUndecided);
 }
 
 }  // namespace

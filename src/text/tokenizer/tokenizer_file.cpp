@@ -57,16 +57,20 @@ Result<PreTokenizer> recognise(const json::value* pre) {
               "tokenizer: no byte-level pre-tokenizer; only byte-level BPE is supported");
 }
 
+// Published vocabularies have few holes, so ids are bounded by what the file itself holds: a short file
+// cannot ask for a large table.
+constexpr std::int64_t kIdHolesMax = 65'536;
+
 Status read_vocabulary(const json::value* model, TokenizerData& data) {
-  constexpr std::int64_t kIdsMax = 10'000'000;
   const json::value* vocabulary = member(model, "vocab");
   if (vocabulary == nullptr || !vocabulary->is_object()) {
     return fail(ErrorCode::kInvalidArgument, "tokenizer: model.vocab is missing");
   }
+  const auto ids_max = static_cast<std::int64_t>(vocabulary->get_object().size()) + kIdHolesMax;
   for (const auto& [token, id] : vocabulary->get_object()) {
-    if (!id.is_int64() || id.get_int64() < 0 || id.get_int64() > kIdsMax) {
-      return fail(ErrorCode::kInvalidArgument, "tokenizer: token \"{}\" has no valid id",
-                  std::string_view(token));
+    if (!id.is_int64() || id.get_int64() < 0 || id.get_int64() >= ids_max) {
+      return fail(ErrorCode::kInvalidArgument, "tokenizer: token \"{}\" needs an id from 0 to {}",
+                  std::string_view(token), ids_max - 1);
     }
     const auto index = static_cast<std::size_t>(id.get_int64());
     if (index >= data.tokens.size()) data.tokens.resize(index + 1);
@@ -86,6 +90,24 @@ Status read_merges(const json::value* model, TokenizerData& data) {
       SLUICE_TRY(auto pair, split_merge(text_of(&merge)));
       data.merges.push_back(std::move(pair));
     }
+  }
+  return {};
+}
+
+Status read_added(const json::value& root, TokenizerData& data) {
+  const json::value* added = member(&root, "added_tokens");
+  if (added == nullptr || !added->is_array()) return {};
+  const auto ids_max =
+      static_cast<std::int64_t>(data.tokens.size() + added->get_array().size()) + kIdHolesMax;
+  for (const json::value& token : added->get_array()) {
+    const std::string content = text_of(member(&token, "content"));
+    const json::value* id = member(&token, "id");
+    if (id == nullptr || !id->is_int64() || id->get_int64() < 0 || id->get_int64() >= ids_max) {
+      return fail(ErrorCode::kInvalidArgument, "tokenizer: added token \"{}\" needs an id from 0 to {}",
+                  content, ids_max - 1);
+    }
+    data.added.push_back(
+        {content, static_cast<TokenId>(id->get_int64()), flag_of(member(&token, "special"))});
   }
   return {};
 }
@@ -112,15 +134,7 @@ Result<TokenizerData> parse_tokenizer_json(std::string_view text) {
     }
     data.nfc = true;
   }
-  if (const json::value* added = member(&root, "added_tokens"); added != nullptr && added->is_array()) {
-    for (const json::value& token : added->get_array()) {
-      const json::value* id = member(&token, "id");
-      if (id == nullptr || !id->is_int64())
-        return fail(ErrorCode::kInvalidArgument, "tokenizer: added token without id");
-      data.added.push_back({text_of(member(&token, "content")), static_cast<TokenId>(id->get_int64()),
-                            flag_of(member(&token, "special"))});
-    }
-  }
+  SLUICE_TRY_STATUS(read_added(root, data));
   return data;
 }
 

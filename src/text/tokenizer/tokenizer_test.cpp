@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "base/json.h"
@@ -49,6 +50,24 @@ TEST(Tokenizer, AgreesWithTheReferenceOnRandomStrings) {
     ASSERT_EQ(back, to_nfc(text));
   }
   EXPECT_GE(count, 10000U);
+}
+
+// Each line: [GGUF name of the pre-tokenizer, text, byte offsets where its words end].
+TEST(PreTokenizer, CutsAsTheReferenceDoes) {
+  std::istringstream lines(read_file(kRoot + "/tests/golden/tokenizer/words.jsonl"));
+  std::map<std::string, std::size_t> counts;
+  for (std::string line; std::getline(lines, line);) {
+    const json::value item = *json::parse(line);
+    const std::string name(item.get_array()[0].get_string());
+    const auto kind = pretokenizer_of(name);
+    ASSERT_TRUE(kind) << name;
+    std::vector<std::size_t> expected;
+    for (const json::value& end : item.get_array()[2].get_array())
+      expected.push_back(static_cast<std::size_t>(end.get_int64()));
+    ASSERT_EQ(split_words(*kind, std::string(item.get_array()[1].get_string())), expected) << line;
+    ++counts[name];
+  }
+  for (const char* name : {"qwen2", "gpt-2", "smollm", "llama-bpe"}) EXPECT_GE(counts[name], 1000U) << name;
 }
 
 TEST(Tokenizer, ControlTokensOfAUserAreText) {  // field report F002
@@ -95,6 +114,13 @@ TEST(Tokenizer, StackUseDoesNotDependOnTheInput) {  // field report F005
 TEST(Tokenizer, RefusesWhatItCannotDo) {
   EXPECT_FALSE(parse_tokenizer_json("{"));
   EXPECT_FALSE(parse_tokenizer_json(R"({"model":{"type":"Unigram"}})"));
+  // A short file must not make a large table.
+  const std::string pre = R"("pre_tokenizer":{"type":"ByteLevel","use_regex":true})";
+  EXPECT_TRUE(parse_tokenizer_json(R"({"model":{"type":"BPE","vocab":{"a":0},"merges":[]},)" + pre + "}"));
+  EXPECT_FALSE(
+      parse_tokenizer_json(R"({"model":{"type":"BPE","vocab":{"a":9000000},"merges":[]},)" + pre + "}"));
+  EXPECT_FALSE(parse_tokenizer_json(R"({"model":{"type":"BPE","vocab":{"a":0},"merges":[]},)" + pre +
+                                    R"(,"added_tokens":[{"id":9000000,"content":"x"}]})"));
   GgufTokenizerFields fields;
   fields.model = "llama";
   EXPECT_EQ(tokenizer_from_gguf(fields).error().code, ErrorCode::kUnimplemented);

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Write qwen3.jsonl and smollm2.jsonl: what PyPI `tokenizers` (0.22) makes of many strings.
+"""Write qwen3.jsonl, smollm2.jsonl and words.jsonl: what PyPI `tokenizers` (0.22) makes of many strings.
 
-Needs build/assets (tools/fetch_assets.sh). Each line: [text, ids]. SmolLM2's tokenizer is rebuilt from its GGUF with PyPI `gguf`.
+Needs build/assets (tools/fetch_assets.sh). Each line: [text, ids]. SmolLM2's tokenizer is rebuilt from its GGUF with PyPI
+`gguf`. Each line of words.jsonl: [GGUF name of the pre-tokenizer, text, byte offsets where its words end]; `make_golden.py words`
+writes that file alone and needs neither assets nor `gguf`.
 """
 import json
 import pathlib
 import random
+import sys
 import unicodedata
 
-import gguf
 import tokenizers
 from tokenizers import decoders, models, pre_tokenizers
 
@@ -19,8 +21,8 @@ FIXED = ["->", "(x):\n", "12345678", "x  \n  y", "DON'T we'LL", "\u2029 \ua3e4",
          "def f(x):\n    return x ** 2  # 平方\n", "🤷🏽‍♀️ 👨‍👩‍👧", " 1 2  3", "x1y22z333", "\u00a0nbsp\u3000wide"]
 
 
-def strings(count):
-    rng = random.Random(20)
+def strings(count, seed=20):
+    rng = random.Random(seed)
     by_category = {}
     for c in range(0x110000):
         category = unicodedata.category(chr(c))
@@ -34,6 +36,8 @@ def strings(count):
 
 
 def smollm2():
+    import gguf
+
     fields = gguf.GGUFReader(ROOT / "build/assets/SmolLM2-135M-Instruct.Q4_1.gguf").fields
     read = lambda key: [bytes(fields[key].parts[i]).decode() for i in fields[key].data]
     tokens, merges = read("tokenizer.ggml.tokens"), read("tokenizer.ggml.merges")
@@ -51,7 +55,26 @@ def plain_qwen3():
     return tokenizers.Tokenizer.from_str(json.dumps(config))
 
 
+def write_words():
+    head = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"
+    tail = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    kinds = {"qwen2": pre_tokenizers.Split(tokenizers.Regex(head + r"\p{N}" + tail), "isolated"),
+             "llama-bpe": pre_tokenizers.Split(tokenizers.Regex(head + r"\p{N}{1,3}" + tail), "isolated"),
+             "gpt-2": byte_level,
+             "smollm": pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), byte_level])}
+    lines = []
+    for name, kind in kinds.items():
+        for text in FIXED + list(strings(1500, 21)):
+            ends = [len(text[:end].encode()) for _, (_, end) in kind.pre_tokenize_str(text)]
+            lines.append(json.dumps([name, text, ends], ensure_ascii=False, separators=(",", ":")))
+    (HERE / "words.jsonl").write_text("\n".join(lines) + "\n")
+
+
 def main():
+    write_words()
+    if sys.argv[1:] == ["words"]:
+        return
     for name, tokenizer, count in (("qwen3", plain_qwen3(), 10000), ("smollm2", smollm2(), 4000)):
         lines = [json.dumps([text, tokenizer.encode(text, add_special_tokens=False).ids], ensure_ascii=False)
                  for text in FIXED + list(strings(count))]
