@@ -2,10 +2,10 @@
 # Makes library sluice_NAME from src/NAME/**.cpp and test NAME_tests from src/NAME/**_test.cpp, and checks DEPS against
 # the level table below. tools/tidy.py checks the includes themselves against the same table.
 set(SLUICE_LEVEL_base 0)
-foreach(folder http text sampling kvcache)
+foreach(folder http text sampling kvcache store)
   set(SLUICE_LEVEL_${folder} 1)
 endforeach()
-foreach(folder api backend store)
+foreach(folder api backend)
   set(SLUICE_LEVEL_${folder} 2)
 endforeach()
 set(SLUICE_LEVEL_weights 3)

@@ -24,7 +24,7 @@ MAY_INCLUDE = {
     "kvcache": set(),
     "api": {"text", "sampling"},
     "backend": {"sampling"},
-    "store": {"http"},
+    "store": set(),
     "weights": {"backend"},
     "model": {"backend", "weights", "sampling"},
     "engine": {"model", "kvcache", "sampling", "backend"},
