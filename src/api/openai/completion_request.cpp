@@ -94,6 +94,9 @@ Result<CompletionCall> parse_completion(const json::value& body) {
   call.stop_token_ids = common.sampling.stop_token_ids;
   SLUICE_TRY(std::vector<PromptText> prompts, read_prompts(fields));
   for (PromptText& prompt : prompts) {
+    if (call.echo && !prompt.ids.empty()) {
+      return unsupported_field("echo", "echo of a prompt of token ids is not available yet: send its text");
+    }
     TextRequest& request = call.requests.emplace_back(common);
     if (call.echo) call.prompt_texts.push_back(prompt.text);
     if (prompt.ids.empty()) {

@@ -23,11 +23,9 @@ struct CompletionReplyOptions {
   bool echo = false;
   bool drops_output = false;  // max_tokens 0: the echo alone, though the engine makes a token
   bool tokens_as_ids = false;
-  std::int32_t choices = 1;  // n, of each prompt
-  // With `echo`, the text of each prompt. Empty for a prompt of token ids: the caller decodes it before it
-  // makes a writer.
-  std::vector<std::string> prompt_texts;
-  std::vector<TokenId> stop_token_ids;  // those a stop_reason may name
+  std::int32_t choices = 1;               // n, of each prompt
+  std::vector<std::string> prompt_texts;  // with `echo`
+  std::vector<TokenId> stop_token_ids;    // those a stop_reason may name
 };
 
 struct CompletionCall : CompletionReplyOptions {

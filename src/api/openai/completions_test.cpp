@@ -18,11 +18,10 @@ TEST(ParseCompletion, ReadsPromptsInFourForms) {
   EXPECT_EQ(texts->requests[1].prompt, "b");
   EXPECT_EQ(texts->choices, 2);
   EXPECT_EQ(parse(R"({"prompt":[1,2]})")->requests[0].prompt_ids, (std::vector<TokenId>{1, 2}));
-  const auto ids = parse(R"({"prompt":[[1],[2,3]],"echo":true})");
+  const auto ids = parse(R"({"prompt":[[1],[2,3]]})");
   ASSERT_EQ(ids->requests.size(), 2U);
   EXPECT_EQ(ids->requests[1].prompt_ids, (std::vector<TokenId>{2, 3}));
   EXPECT_FALSE(ids->requests[1].prompt);
-  EXPECT_EQ(ids->prompt_texts, (std::vector<std::string>{"", ""}));
 }
 
 TEST(ParseCompletion, HasItsOwnDefaults) {
@@ -54,6 +53,7 @@ TEST(ParseCompletion, RefusesWithTheFieldsName) {
       {R"({"prompt":"a","logprobs":-1})", "logprobs"},
       {R"({"prompt":"a","logprobs":true})", "logprobs"},
       {R"({"prompt":"a","logprobs":1,"echo":true})", "logprobs"},
+      {R"({"prompt":[1],"echo":true})", "echo"},
       {R"({"prompt":"a","stream_options":{}})", "stream_options"},
       {R"({"prompt":"a","min_tokens":17})", "min_tokens"}};
   for (const auto& [body, param] : cases) {
