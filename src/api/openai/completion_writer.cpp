@@ -30,6 +30,7 @@ void write_choice(JsonWriter& json, const CompletionReplyOptions& options, std::
   std::string text(echo);
   std::vector<TokenLogprobs> logprobs;
   if (!options.drops_output) text += choice.reasoning + choice.content;
+  logprobs.reserve(choice.tokens.size());
   for (const FoldedToken& token : choice.tokens) logprobs.push_back(token.logprobs);
   std::int64_t offset = count_code_points(echo);
   json.begin_object().field("index", index).field("text", text);

@@ -50,7 +50,8 @@ json::value parse_arguments(const json::value* arguments) {
   const std::string_view text = view(arguments->get_string());
   if (text.empty()) return json::object{};
   Result<json::value> parsed = json::parse(text);
-  return parsed && parsed->is_object() ? std::move(*parsed) : *arguments;
+  if (!parsed || !parsed->is_object()) return *arguments;
+  return std::move(*parsed);
 }
 
 Status read_tool_calls(const Fields& fields, std::vector<text::ToolCall>& calls) {
@@ -92,7 +93,7 @@ Result<text::Message> read_message(const Fields& fields) {
   return message;
 }
 
-Result<std::string> read_tool_name(const json::value& tool, std::string path) {
+Result<std::string> read_tool_name(const json::value& tool, const std::string& path) {
   SLUICE_TRY(const Fields fields, Fields::of(tool, path + "."));
   SLUICE_TRY(const json::object* function, fields.object("function"));
   std::string name;
