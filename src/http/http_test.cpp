@@ -167,7 +167,7 @@ TEST(Server, CorsForPagesOfThisMachineOnly) {
   const Fixture fixture;
   const auto ask = [&](const std::string& method, const std::string& origin) {
     return fixture.raw(
-        method + " /hello HTTP/1.1\r\nHost: x\r\nOrigin: " + origin +
+        method + " /hello HTTP/1.1\r\nHost: localhost\r\nOrigin: " + origin +
         "\r\nAccess-Control-Request-Headers: x-stainless-helper-method\r\nConnection: close\r\n\r\n");
   };
   const std::string preflight = ask("OPTIONS", "http://localhost:3000");

@@ -56,7 +56,12 @@ struct Server::State {
 Server::Server(ServerOptions options, Router router)
     : state_(std::make_shared<State>(std::move(options), std::move(router))) {}
 
-Server::~Server() { stop(); }
+Server::~Server() {
+  stop();
+  // What never ran in the context may hold the state, which holds the context.
+  state_->acceptor.reset();
+  state_->context.reset();
+}
 
 std::uint16_t Server::port() const { return state_->port; }
 
@@ -80,6 +85,7 @@ Status Server::start() {
     return fail(ErrorCode::kUnavailable, "cannot listen on {}:{}: {}", host, state_->options.port,
                 error.message());
   state_->port = acceptor.local_endpoint().port();
+  state_->shared.is_loopback = address.is_loopback();
   asio::co_spawn(*state_->context, state_->accept_loop(), asio::detached);
   for (std::size_t i = 0; i < state_->options.threads; ++i) {
     state_->threads.emplace_back([state = state_] { state->context->run(); });
@@ -102,9 +108,15 @@ void Server::stop(std::chrono::milliseconds drain) {
   state_->context->stop();
   for (std::thread& thread : state_->threads) thread.join();
   state_->threads.clear();
-  // Connections that are left end with their coroutines, which the context holds.
-  state_->acceptor.reset();
-  state_->context.reset();
+  // No I/O thread is left. Clients see the end now; the coroutines go with the context, in the destructor,
+  // because work that a handler waits for elsewhere still posts its completion to it.
+  boost::system::error_code ignored;
+  state_->acceptor->close(ignored);
+  const std::lock_guard lock(state_->shared.mutex);
+  for (tcp::socket* socket : state_->shared.sockets) {
+    socket->shutdown(tcp::socket::shutdown_both, ignored);
+    socket->close(ignored);
+  }
 }
 
 }  // namespace sluice::http

@@ -27,7 +27,8 @@ struct ServerOptions {
 class Server {
  public:
   Server(ServerOptions options, Router router);
-  ~Server();  // stop()
+  // stop(). What handlers wait for elsewhere (worker pools) must have ended: join it between stop() and this.
+  ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 

@@ -17,6 +17,11 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace bhttp = boost::beast::http;
 using Stream = beast::tcp_stream;
+using RequestParser = bhttp::request_parser<bhttp::string_body>;
+
+constexpr std::size_t kEarlyBytesMax = 64 << 10;  // of requests sent before the answer to the last
+constexpr std::size_t kReadBytes = 16 << 10;
+constexpr std::chrono::seconds kLingerTime{5};  // for a refused client to finish sending
 
 Request to_request(bhttp::request<bhttp::string_body>&& message) {
   Request request;
@@ -39,18 +44,22 @@ class Session : public ResponseWriter, public std::enable_shared_from_this<Sessi
     ++shared_.connections;
     boost::system::error_code ignored;
     stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+    const std::lock_guard lock(shared_.mutex);
+    shared_.sockets.insert(&stream_.socket());
   }
-  ~Session() override { --shared_.connections; }
+  ~Session() override {
+    --shared_.connections;
+    const std::lock_guard lock(shared_.mutex);
+    shared_.sockets.erase(&stream_.socket());
+  }
 
   asio::awaitable<void> run() {
     bool keeps_alive = true;
     while (keeps_alive && !shared_.draining.load()) {
-      auto parser = std::make_unique<bhttp::request_parser<bhttp::string_body>>();
+      auto parser = std::make_unique<RequestParser>();
       parser->body_limit(shared_.options.body_bytes_max);
       parser->header_limit(static_cast<std::uint32_t>(shared_.options.header_bytes_max));
-      stream_.expires_after(shared_.options.idle_timeout);
-      boost::system::error_code error;
-      co_await bhttp::async_read(stream_, buffer_, *parser, asio::redirect_error(asio::use_awaitable, error));
+      const boost::system::error_code error = co_await read_request(*parser);
       if (error) {
         co_await refuse(error);
         break;
@@ -77,9 +86,12 @@ class Session : public ResponseWriter, public std::enable_shared_from_this<Sessi
   }
 
   asio::awaitable<bool> begin(Response head) override {
+    is_chunked_ = version_ >= 11;
+    keep_alive_ = keep_alive_ && is_chunked_;  // for HTTP/1.0 the end of the connection ends the body
     auto message = make_head(head);
-    message.chunked(true);
+    if (is_chunked_) message.chunked(true);
     has_begun_ = true;
+    has_open_body_ = !is_head();
     bhttp::response_serializer<bhttp::string_body> serializer(message);
     stream_.expires_after(shared_.options.write_timeout);
     boost::system::error_code error;
@@ -89,10 +101,14 @@ class Session : public ResponseWriter, public std::enable_shared_from_this<Sessi
 
   asio::awaitable<bool> write(std::string bytes) override {
     if (bytes.empty() || is_head()) co_return !is_gone_;
+    if (!is_chunked_) co_return co_await write_raw(std::move(bytes));
     co_return co_await write_raw(fmt::format("{:x}\r\n", bytes.size()) + bytes + "\r\n");
   }
 
-  asio::awaitable<bool> end() override { co_return co_await write_raw("0\r\n\r\n"); }
+  asio::awaitable<bool> end() override {
+    if (!std::exchange(has_open_body_, false) || !is_chunked_) co_return !is_gone_;
+    co_return co_await write_raw("0\r\n\r\n");
+  }
 
   void on_disconnect(std::function<void()> callback) override {
     if (is_gone_) return callback();
@@ -101,6 +117,23 @@ class Session : public ResponseWriter, public std::enable_shared_from_this<Sessi
 
  private:
   bool is_head() const { return request_ && request_->method == "HEAD"; }
+
+  asio::awaitable<boost::system::error_code> read_request(RequestParser& parser) {
+    stream_.expires_after(shared_.options.idle_timeout);
+    boost::system::error_code error;
+    co_await bhttp::async_read_header(stream_, buffer_, parser,
+                                      asio::redirect_error(asio::use_awaitable, error));
+    if (error) co_return error;
+    const bool waits = beast::iequals(parser.get()[bhttp::field::expect], "100-continue");
+    if (waits && parser.get().version() >= 11 && !parser.is_done()) {
+      static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+      co_await asio::async_write(stream_, asio::buffer(kContinue),
+                                 asio::redirect_error(asio::use_awaitable, error));
+      if (error) co_return error;
+    }
+    co_await bhttp::async_read(stream_, buffer_, parser, asio::redirect_error(asio::use_awaitable, error));
+    co_return error;
+  }
 
   bhttp::response<bhttp::string_body> make_head(const Response& response) const {
     bhttp::response<bhttp::string_body> message(static_cast<bhttp::status>(response.status), version_);
@@ -164,19 +197,33 @@ class Session : public ResponseWriter, public std::enable_shared_from_this<Sessi
     }
     keep_alive_ = false;
     request_.reset();
-    co_await send(std::move(response));
+    const bool is_there = co_await send(std::move(response));
+    if (is_there) co_await linger();
+  }
+
+  // Takes what a refused client still sends: closing over unread bytes resets the connection, and the client
+  // would never see why.
+  asio::awaitable<void> linger() {
+    boost::system::error_code error;
+    stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, error);
+    stream_.expires_after(kLingerTime);
+    while (!error) {
+      buffer_.clear();
+      co_await stream_.async_read_some(buffer_.prepare(kReadBytes),
+                                       asio::redirect_error(asio::use_awaitable, error));
+    }
   }
 
   asio::awaitable<void> answer() {
-    has_begun_ = false;
+    has_begun_ = has_open_body_ = false;
     ++shared_.active;
-    watch();
+    watch(++watch_);
     try {
       co_await dispatch();
     } catch (const std::exception& error) {
       log::error("{} {}: {}", request_->method, request_->path, error.what());
-      is_gone_ = is_gone_ || has_begun_;
     }
+    is_gone_ = is_gone_ || has_open_body_;  // a body without an end: closing tells the client so
     if (!has_begun_ && !is_gone_) {
       Response failed;
       failed.status = 500;
@@ -185,7 +232,7 @@ class Session : public ResponseWriter, public std::enable_shared_from_this<Sessi
     }
     disconnect_ = nullptr;
     boost::system::error_code ignored;
-    watching_ = false;
+    ++watch_;
     stream_.socket().cancel(ignored);  // ends the watcher's wait
     if (--shared_.active == 0) {
       const std::lock_guard lock(shared_.mutex);
@@ -194,6 +241,13 @@ class Session : public ResponseWriter, public std::enable_shared_from_this<Sessi
   }
 
   asio::awaitable<void> dispatch() {
+    if (!admits(*request_, shared_.is_loopback)) {
+      Response refused;
+      refused.status = 403;
+      refused.content_type.clear();
+      co_await send(std::move(refused));
+      co_return;
+    }
     const Router::Match match = shared_.router.find(request_->method, request_->path);
     if (request_->method == "OPTIONS") {
       co_await send(preflight(*request_));
@@ -212,21 +266,22 @@ class Session : public ResponseWriter, public std::enable_shared_from_this<Sessi
     }
   }
 
-  // While a handler runs, looks for the end of the client's side. A client that sends its next request early
-  // is fine.
-  void watch() {
-    watching_ = true;
+  // While a handler runs, looks for the end of the client's side. What a client sends early is kept for the
+  // next request; beyond the bound its end is noticed by writing only.
+  void watch(std::uint64_t ticket) {
     stream_.socket().async_wait(asio::ip::tcp::socket::wait_read,
-                                [self = shared_from_this()](const boost::system::error_code& error) {
-                                  if (error || !self->watching_) return;
-                                  char byte = 0;
-                                  boost::system::error_code peeked;
-                                  self->stream_.socket().non_blocking(true, peeked);
-                                  const std::size_t read = self->stream_.socket().receive(
-                                      asio::buffer(&byte, 1), asio::socket_base::message_peek, peeked);
-                                  const bool is_open = read > 0 || peeked == asio::error::would_block;
-                                  if (!is_open) self->leave();
+                                [self = shared_from_this(), ticket](const boost::system::error_code& error) {
+                                  if (!error && self->watch_ == ticket) self->look(ticket);
                                 });
+  }
+
+  void look(std::uint64_t ticket) {
+    boost::system::error_code error;
+    stream_.socket().non_blocking(true, error);
+    const std::size_t count = stream_.socket().receive(buffer_.prepare(kReadBytes), 0, error);
+    buffer_.commit(count);
+    if (count == 0 && error != asio::error::would_block) return leave();
+    if (buffer_.size() < kEarlyBytesMax) watch(ticket);
   }
 
   Stream stream_;
@@ -238,7 +293,9 @@ class Session : public ResponseWriter, public std::enable_shared_from_this<Sessi
   unsigned version_ = 11;
   bool has_begun_ = false;
   bool is_gone_ = false;
-  bool watching_ = false;
+  bool is_chunked_ = true;
+  bool has_open_body_ = false;  // a streamed body that has not ended
+  std::uint64_t watch_ = 0;     // which watch() is the living one
 };
 
 }  // namespace
