@@ -1,6 +1,4 @@
 // `sluice bench`: the offline engine on a model file. Prefill and decode of equal sequences, one JSON line.
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -8,6 +6,7 @@
 #include <stdexcept>
 
 #include "apps/commands.h"
+#include "apps/options.h"
 #include "backend/backend.h"
 #include "engine/engine.h"
 #include "engine/local_executor.h"
@@ -54,13 +53,6 @@ class TimingSink : public engine::TokenSink {
 
 double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-void show_progress(std::uint64_t done, std::uint64_t total) {
-  if (::isatty(STDERR_FILENO) == 0) return;
-  std::fprintf(stderr, "\rloading %3llu %%%s",
-               static_cast<unsigned long long>(done * 100 / std::max<std::uint64_t>(total, 1)),
-               done == total ? "\n" : "");
-}
-
 struct Loaded {
   std::unique_ptr<model::ModelRunner> runner;
   std::size_t weight_bytes = 0;
@@ -71,7 +63,9 @@ Loaded load(const BenchOptions& options, std::size_t kv_blocks, std::size_t step
   auto checkpoint = value_or_throw(weights::Checkpoint::open(options.model));
   auto config = value_or_throw(model::read_config(checkpoint));
   std::shared_ptr<backend::Backend> backend = backend::make_backend(options.backend, options.threads);
-  auto weights = value_or_throw(model::load_weights(checkpoint, config, *backend, show_progress));
+  auto weights = value_or_throw(model::load_weights(
+      checkpoint, config, *backend,
+      [](std::uint64_t done, std::uint64_t total) { show_progress("loading", done, total); }));
   const backend::KVShape kv{config.layers, kv_blocks, config.kv_heads, config.head_dim,
                             backend::KVFormat::kBF16};
   Loaded loaded;

@@ -5,6 +5,10 @@
 
 namespace sluice::apps {
 
+void add_serve(CLI::App& app);
+void add_run(CLI::App& app);
+void add_catalogue(CLI::App& app);  // list, ps, show, stop
+void add_import(CLI::App& app);
 void add_bench(CLI::App& app);
 
 }  // namespace sluice::apps

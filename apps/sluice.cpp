@@ -7,7 +7,13 @@
 int main(int argc, char** argv) {
   CLI::App app{"Sluice serves Qwen3-class language models."};
   app.require_subcommand(1);
-  app.footer("Example:\n  sluice bench Qwen3-0.6B-Q8_0.gguf --prompt-tokens 256 --output-tokens 64");
+  app.footer(
+      "Examples:\n  sluice run ./Qwen3-0.6B-Q8_0.gguf \"Why is the sky blue?\"\n  sluice serve "
+      "./Qwen3-0.6B-Q8_0.gguf\n  sluice COMMAND --help");
+  sluice::apps::add_serve(app);
+  sluice::apps::add_run(app);
+  sluice::apps::add_catalogue(app);
+  sluice::apps::add_import(app);
   sluice::apps::add_bench(app);
   try {
     app.parse(argc, argv);

@@ -255,12 +255,7 @@ class Session : public ResponseWriter, public std::enable_shared_from_this<Sessi
       co_await (*match.handler)(request_, shared_from_this());
     } else {
       const bool is_known = !match.allowed.empty();
-      Response response;
-      response.status = is_known ? 405 : 404;
-      response.body =
-          fmt::format("{{\"error\":{{\"message\":\"{}\",\"type\":\"{}\",\"param\":null,\"code\":{}}}}}",
-                      is_known ? "this path does not take that method" : "there is no such path",
-                      is_known ? "Method Not Allowed" : "Not Found", response.status);
+      Response response = shared_.router.refuse(*request_, is_known ? 405 : 404);
       if (is_known) response.headers.emplace_back("Allow", fmt::format("{}", fmt::join(match.allowed, ", ")));
       co_await send(std::move(response));
     }

@@ -29,10 +29,11 @@ std::string read_text(const fs::path& path) {
 }
 
 // Written beside and renamed, so a reader sees the old file or the whole new one.
-Status write_atomically(const fs::path& path, const std::string& content) {
+Status write_atomically(const fs::path& root, const fs::path& path, const std::string& content) {
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
-  const fs::path partial = path.string() + fmt::format(".{}", ::getpid());
+  // Beside the store's folders, so that a crash leaves nothing that looks like a model or a blob.
+  const fs::path partial = root / fmt::format("partial-{}", ::getpid());
   std::ofstream stream(partial, std::ios::binary);
   stream << content;
   stream.close();
@@ -166,7 +167,7 @@ std::vector<StoredModel> ModelStore::list() const {
 
 Result<std::string> ModelStore::add_blob(const std::string& content) const {
   const std::string digest = sha256_hex(content);
-  SLUICE_TRY_STATUS(write_atomically(root_ / "blobs" / ("sha256-" + digest), content));
+  SLUICE_TRY_STATUS(write_atomically(root_, root_ / "blobs" / ("sha256-" + digest), content));
   return digest;
 }
 
@@ -181,7 +182,8 @@ Status ModelStore::import_gguf(const fs::path& file, const ModelName& name, cons
   std::ofstream to(partial, std::ios::binary);
   Sha256 hash;
   std::vector<char> buffer(4 << 20);
-  for (std::uint64_t done = 0; done < total && to;) {
+  std::uint64_t done = 0;
+  while (done < total && to) {
     from.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
     const auto count = static_cast<std::size_t>(from.gcount());
     if (count == 0) break;
@@ -192,7 +194,11 @@ Status ModelStore::import_gguf(const fs::path& file, const ModelName& name, cons
   }
   to.close();
   const std::string digest = hash.hex();
-  const bool is_expected = sha256.empty() || sha256 == digest;
+  const bool is_expected = sha256.empty() || same_letters(sha256, digest);
+  if (done != total) {
+    fs::remove(partial, error);
+    return fail(ErrorCode::kInternal, "{}: only {} of {} bytes could be read", file.string(), done, total);
+  }
   if (to && is_expected) fs::rename(partial, root_ / "blobs" / ("sha256-" + digest), error);
   if (!to || !is_expected || error) {
     fs::remove(partial, error);
@@ -212,7 +218,7 @@ Status ModelStore::import_gguf(const fs::path& file, const ModelName& name, cons
                                    {"digest", "sha256:" + config_digest},
                                    {"size", config.size()}}},
                                  {"layers", json::array{layer}}};
-  return write_atomically(manifest_path(name), boost::json::serialize(manifest));
+  return write_atomically(root_, manifest_path(name), boost::json::serialize(manifest));
 }
 
 }  // namespace sluice::store

@@ -36,6 +36,11 @@ class Checkpoint {
   // The tensor's pages are not needed any more.
   void discard(const StoredTensor& tensor) const;
 
+  // Visits every tensor of the files.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (const auto& [name, entry] : tensors_) visit(entry.tensor);
+  }
   std::uint64_t weight_bytes() const;
   std::uint64_t parameters() const;
 
