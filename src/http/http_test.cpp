@@ -29,7 +29,7 @@ struct Fixture {
   std::atomic<bool> writer_said_gone{false};
   std::unique_ptr<Server> server;
 
-  explicit Fixture(ServerOptions options = {}) {
+  explicit Fixture(const ServerOptions& options = {}) {
     Router router;
     router.add("GET", "/hello", [](RequestPtr, WriterPtr writer) -> asio::awaitable<void> {
       Response response;

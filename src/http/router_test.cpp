@@ -28,7 +28,7 @@ TEST(Router, ExactPathsBeforeTailsAndLongTailsBeforeShort) {
 
 TEST(Router, EachPrefixShapesItsRefusals) {
   Router router;
-  const auto say = [](std::string text) {
+  const auto say = [](const std::string& text) {
     return [text](const Request&, int status) {
       Response response;
       response.status = status;
