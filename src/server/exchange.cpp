@@ -64,6 +64,12 @@ struct Running {
   std::vector<std::unique_ptr<api::Generation>> generations;
 };
 
+// However the handler ends, and even when its coroutine is only destroyed, the stream must not ring it again.
+struct Detach {
+  std::shared_ptr<TextStream> events;
+  ~Detach() { events->detach(); }
+};
+
 struct Job {
   http::RequestPtr request;
   std::function<Result<Exchange>(const json::value&)> parse;
@@ -181,6 +187,7 @@ asio::awaitable<void> run_exchange(ServiceContext& context, http::RequestPtr req
                                    std::function<http::Response(const Error&)> error) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   auto events = std::make_shared<TextStream>(executor);
+  const Detach detach{events};
   Job job{request, std::move(parse), events};
   auto starting = start_on_worker(context, std::move(job));
   Result<Running> running =

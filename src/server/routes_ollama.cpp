@@ -170,6 +170,13 @@ void add_ollama_routes(http::Router& router, ServiceContext& context) {
                co_await writer->send(std::move(response));
              });
   router.add("GET", "/", greet);
+  router.refuse_with("/api/", [](const http::Request& request, int status) {
+    const Error error{
+        ErrorCode::kNotFound, fmt::format("{} {} is not known here", request.method, request.path), {}};
+    http::Response response = error_response(error);
+    response.status = status;
+    return response;
+  });
 }
 
 }  // namespace sluice::server

@@ -86,7 +86,7 @@ Result<Exchange> prepare_completion(const ModelManager& models, const http::Requ
   return exchange;
 }
 
-std::string models_body(const ModelManager& models) {
+std::vector<openai::ModelCard> model_cards(const ModelManager& models) {
   std::vector<openai::ModelCard> cards;
   const auto add = [&](const std::string& id, std::int64_t context) {
     openai::ModelCard card;
@@ -106,7 +106,14 @@ std::string models_body(const ModelManager& models) {
       if (!is_listed) add(name, 0);
     }
   }
-  return openai::models_reply(cards);
+  return cards;
+}
+
+http::Response one_model(const ModelManager& models, const std::string& id) {
+  for (const openai::ModelCard& card : model_cards(models))
+    if (card.id == id) return json_response(200, openai::model_reply(card));
+  return error_response(
+      {ErrorCode::kNotFound, fmt::format("The model `{}` does not exist.", id.substr(0, 200)), "model"});
 }
 
 using PrepareCall = Result<Exchange> (*)(const ModelManager&, const http::Request&, const json::value&);
@@ -125,9 +132,15 @@ http::Handler generation_handler(ServiceContext& context, PrepareCall prepare) {
 void add_openai_routes(http::Router& router, ServiceContext& context) {
   router.add("POST", "/v1/chat/completions", generation_handler(context, prepare_chat));
   router.add("POST", "/v1/completions", generation_handler(context, prepare_completion));
-  router.add("GET", "/v1/models",
-             [&context](http::RequestPtr, http::WriterPtr writer) -> asio::awaitable<void> {
-               http::Response response = json_response(200, models_body(context.models));
+  router.add(
+      "GET", "/v1/models", [&context](http::RequestPtr, http::WriterPtr writer) -> asio::awaitable<void> {
+        http::Response response = json_response(200, openai::models_reply(model_cards(context.models)));
+        co_await writer->send(std::move(response));
+      });
+  router.add("GET", "/v1/models/*",
+             [&context](http::RequestPtr request, http::WriterPtr writer) -> asio::awaitable<void> {
+               const std::string id = request->path.substr(std::string_view("/v1/models/").size());
+               http::Response response = one_model(context.models, id);
                co_await writer->send(std::move(response));
              });
 }

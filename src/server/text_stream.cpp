@@ -14,7 +14,7 @@ bool is_last(const api::TextEvent& event) {
 
 void TextStream::deliver(api::TextEvent event) {
   const std::lock_guard lock(mutex_);
-  if (has_overflowed_) return;
+  if (has_overflowed_ || !bell_) return;
   if (events_.size() >= kBacklogMax) {
     has_overflowed_ = true;
     event.body = Error{ErrorCode::kResourceExhausted, "the client reads too slowly", {}};
@@ -29,8 +29,17 @@ void TextStream::close() {
   deliver(std::move(gone));
 }
 
+void TextStream::detach() {
+  const std::lock_guard lock(mutex_);
+  bell_.reset();
+  events_.clear();
+}
+
 void TextStream::ring() {
-  asio::post(bell_.get_executor(), [self = shared_from_this()] { self->bell_.cancel(); });
+  asio::post(bell_->get_executor(), [self = shared_from_this()] {
+    const std::lock_guard lock(self->mutex_);
+    if (self->bell_) self->bell_->cancel();
+  });
 }
 
 asio::awaitable<std::vector<api::TextEvent>> TextStream::next() {
@@ -44,10 +53,10 @@ asio::awaitable<std::vector<api::TextEvent>> TextStream::next() {
         co_return batch;
       }
       is_waiting_ = true;
-      bell_.expires_at(asio::steady_timer::time_point::max());
+      bell_->expires_at(asio::steady_timer::time_point::max());
     }
     boost::system::error_code ignored;
-    co_await bell_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    co_await bell_->async_wait(asio::redirect_error(asio::use_awaitable, ignored));
   }
 }
 

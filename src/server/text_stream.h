@@ -7,6 +7,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "api/generation.h"
@@ -18,11 +19,13 @@ class TextStream : public api::TextSink, public std::enable_shared_from_this<Tex
   static constexpr std::size_t kBacklogMax = 16384;
 
   // `executor`: of the coroutine that reads.
-  explicit TextStream(const boost::asio::any_io_executor& executor) : bell_(executor) {}
+  explicit TextStream(const boost::asio::any_io_executor& executor) : bell_(std::in_place, executor) {}
 
   // Any thread. A reader that falls behind by kBacklogMax events loses the stream: it ends with an error, and
   // the next deliveries are dropped (field report F048).
   void deliver(api::TextEvent event) override;
+  // The reader is gone and its executor may go too: what comes is dropped.
+  void detach();
   // Ends the stream from the reader's side with an error event (client gone).
   void close();
 
@@ -35,7 +38,7 @@ class TextStream : public api::TextSink, public std::enable_shared_from_this<Tex
   std::deque<api::TextEvent> events_;
   bool is_waiting_ = false;
   bool has_overflowed_ = false;
-  boost::asio::steady_timer bell_;  // the reader's executor only
+  std::optional<boost::asio::steady_timer> bell_;  // empty: nobody reads any more
 };
 
 // The last event of an answer.

@@ -46,12 +46,13 @@ def test_other_chunks_and_threads(alone, arguments):
 
 
 def test_after_preemption(alone):
-    # The prompts share seven blocks and each sequence needs three more at its end: twelve do not fit into 24 blocks.
-    server = Server([str(DEFAULT_GGUF), "--served-model-name", "m", "--num-kv-blocks", "24"])
+    # Twelve sequences that end at 16 blocks each and share seven: 115 blocks, of which the pool has 40.
+    expected = [complete(alone[0], PROMPT, seed, 128) for seed in range(4)]
+    server = Server([str(DEFAULT_GGUF), "--served-model-name", "m", "--num-kv-blocks", "40"])
     try:
         with concurrent.futures.ThreadPoolExecutor(12) as pool:
-            texts = list(pool.map(lambda i: complete(server, PROMPT, i % 4), range(12)))
-        assert texts == [alone[1][i % 4] for i in range(12)]
+            texts = list(pool.map(lambda i: complete(server, PROMPT, i % 4, 128), range(12)))
+        assert texts == [expected[i % 4] for i in range(12)]
         assert server.metric("vllm:num_preemptions_total") > 0
     finally:
         server.stop()
