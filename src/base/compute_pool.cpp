@@ -23,17 +23,24 @@ void pause_cpu() {
 
 }  // namespace
 
+// A job is open while its indices are handed out. A worker joins an open job or lets it be, and run() waits
+// only for those that joined: a worker whose core was taken away, and who wakes late, holds nobody up.
 struct ComputePool::State {
+  static constexpr std::uint64_t kOpen = 1;    // bit 0 of `gate`
+  static constexpr std::uint64_t kJoined = 2;  // one joined worker; the generation stands above
+  static constexpr int kGenerationShift = 32;
+
   std::vector<std::thread> workers;
   std::mutex callers;  // one run() at a time
   std::mutex mutex;    // guards parking
   std::condition_variable wake;
-  std::atomic<std::uint64_t> generation{0};  // a new job was published
+  std::atomic<std::uint64_t> gate{0};  // generation, joined workers, open
   std::atomic<std::size_t> next{0};
-  std::atomic<std::size_t> working{0};  // workers that have not finished the current job
   std::atomic<bool> stopping{false};
   std::size_t count = 0;
   const std::function<void(std::size_t, std::size_t)>* task = nullptr;
+
+  static std::uint64_t generation_of(std::uint64_t gate) { return gate >> kGenerationShift; }
 
   void take_all(std::size_t thread) {
     for (std::size_t i = next.fetch_add(1, std::memory_order_relaxed); i < count;
@@ -42,31 +49,57 @@ struct ComputePool::State {
     }
   }
 
-  // Returns the new generation, or the old one when stopping.
-  std::uint64_t wait_for_job(std::uint64_t seen) {
+  bool has_news(std::uint64_t seen) const {
+    return generation_of(gate.load(std::memory_order_acquire)) != seen ||
+           stopping.load(std::memory_order_acquire);
+  }
+
+  void wait_for_job(std::uint64_t seen) {
     const auto deadline = std::chrono::steady_clock::now() + kSpinTime;
     while (std::chrono::steady_clock::now() < deadline) {
       for (int i = 0; i < 32; ++i) {
-        if (generation.load(std::memory_order_acquire) != seen || stopping.load(std::memory_order_acquire)) {
-          return generation.load(std::memory_order_acquire);
-        }
+        if (has_news(seen)) return;
         pause_cpu();
       }
     }
     std::unique_lock lock(mutex);
-    wake.wait(lock, [&] { return generation.load() != seen || stopping.load(); });
-    return generation.load();
+    wake.wait(lock, [&] { return has_news(seen); });
+  }
+
+  // True when this worker may use the fields of the job that is open now.
+  bool join(std::uint64_t& seen) {
+    std::uint64_t current = gate.load(std::memory_order_acquire);
+    do {
+      seen = generation_of(current);
+      if ((current & kOpen) == 0) return false;
+    } while (!gate.compare_exchange_weak(current, current + kJoined, std::memory_order_acq_rel));
+    return true;
   }
 
   void work(std::size_t thread) {
     std::uint64_t seen = 0;
     while (true) {
-      const std::uint64_t current = wait_for_job(seen);
-      if (current == seen) return;
-      seen = current;
+      wait_for_job(seen);
+      if (stopping.load(std::memory_order_acquire)) return;
+      if (!join(seen)) continue;
       take_all(thread);
-      working.fetch_sub(1, std::memory_order_release);
+      gate.fetch_sub(kJoined, std::memory_order_release);
     }
+  }
+
+  void open() {
+    const std::uint64_t generation = generation_of(gate.load(std::memory_order_relaxed)) + 1;
+    {
+      const std::lock_guard lock(mutex);
+      gate.store(generation << kGenerationShift | kOpen, std::memory_order_release);
+    }
+    wake.notify_all();
+  }
+
+  void close() {
+    gate.fetch_and(~kOpen, std::memory_order_acq_rel);
+    while ((gate.load(std::memory_order_acquire) & ((std::uint64_t{1} << kGenerationShift) - 1)) != 0)
+      pause_cpu();
   }
 };
 
@@ -97,15 +130,9 @@ void ComputePool::run(std::size_t count, const std::function<void(std::size_t, s
   state_->count = count;
   state_->task = &task;
   state_->next.store(0, std::memory_order_relaxed);
-  state_->working.store(state_->workers.size(), std::memory_order_relaxed);
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->generation.fetch_add(1, std::memory_order_release);
-  }
-  state_->wake.notify_all();
+  state_->open();
   state_->take_all(0);
-  // Every worker must have seen this job before its fields may change.
-  while (state_->working.load(std::memory_order_acquire) != 0) pause_cpu();
+  state_->close();
 }
 
 }  // namespace sluice

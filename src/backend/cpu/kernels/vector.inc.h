@@ -167,7 +167,9 @@ inline void weigh_values(const AttentionJob& job, std::size_t row, std::size_t b
       const auto* values =
           block_of<Element>(job.values, job, begin + t) + (begin + t) % kTokens * job.head_dim;
       const F line = Element::load(values + d);
-      for (int m = 0; m < kRows; ++m) acc[m] = f_fma(line, f_set(weights[row + m][t]), acc[m]);
+      // A token that a row does not see must not touch it: 0 times infinity is no zero.
+      for (int m = 0; m < kRows; ++m)
+        if (begin + t < job.visible[row + m]) acc[m] = f_fma(line, f_set(weights[row + m][t]), acc[m]);
     }
     for (int m = 0; m < kRows; ++m) f_store(partial[row + m] + d, acc[m]);
   }
