@@ -63,7 +63,8 @@ class Loader {
 
   Result<std::vector<float>> load_bias(const std::string& prefix, std::size_t q, std::size_t kv) {
     std::vector<float> bias;
-    if (!checkpoint_.has(prefix + "q_proj.bias")) return bias;
+    const bool needs_bias = config_.architecture == Architecture::kQwen2;
+    if (!needs_bias && !checkpoint_.has(prefix + "q_proj.bias")) return bias;
     if (config_.gguf_permuted_qk)
       return fail(ErrorCode::kUnimplemented, "{}q_proj.bias: llama has no biases", prefix);
     for (const auto& [part, size] : {std::pair{"q_proj.bias", q}, {"k_proj.bias", kv}, {"v_proj.bias", kv}}) {

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "backend/quant_formats.h"
 #include "model/rope_scaling.h"
 
 namespace sluice::model {
@@ -97,6 +98,11 @@ double rope_base(const Fields& fields) {
 Status read_rope(const Fields& fields, ModelConfig& config) {
   const RopeScaling scaling =
       fields.gguf != nullptr ? read_gguf_scaling(fields) : read_json_scaling(fields.object);
+  constexpr double kContextMax = 1 << 24;
+  if (!(scaling.original_context * scaling.factor <= kContextMax)) {
+    return fail(ErrorCode::kInvalidArgument, "rope: a context of {} x {} tokens, limit {}",
+                scaling.original_context, scaling.factor, kContextMax);
+  }
   SLUICE_TRY(config.rope, make_rope(rope_base(fields), config.head_dim, scaling));
   if (scaling.type == "yarn") {  // the scaled limit, whatever the file says of the native one
     const double scaled = scaling.original_context * scaling.factor;
@@ -108,7 +114,10 @@ Status read_rope(const Fields& fields, ModelConfig& config) {
 void add_end_id(ModelConfig& config, const json::value* value) {
   if (value == nullptr) return;
   const auto add = [&](const json::value& id) {
-    if (!id.is_int64() || id.get_int64() < 0) return;
+    // An id that no token has can never be chosen.
+    if (!id.is_int64() || id.get_int64() < 0 ||
+        id.get_int64() >= static_cast<std::int64_t>(config.vocabulary))
+      return;
     const auto token = static_cast<TokenId>(id.get_int64());
     for (const TokenId known : config.end_ids)
       if (known == token) return;
@@ -134,11 +143,60 @@ void read_end_ids(const weights::Checkpoint& checkpoint, ModelConfig& config) {
   add_end_id(config, checkpoint.config().if_contains("eos_token_id"));
 }
 
+// What would change the network and is not built: refused, or the answers would be silently wrong.
+Status refuse_other_networks(const json::object& config) {
+  const json::value* activation = config.if_contains("hidden_act");
+  if (activation != nullptr && activation->is_string() && activation->get_string() != "silu") {
+    return fail(ErrorCode::kUnimplemented, "hidden_act \"{}\" is not supported: silu is",
+                std::string_view(activation->get_string()));
+  }
+  const json::value* sliding = config.if_contains("use_sliding_window");
+  if (sliding != nullptr && sliding->is_bool() && sliding->get_bool()) {
+    return fail(ErrorCode::kUnimplemented, "use_sliding_window is not supported");
+  }
+  return {};
+}
+
+// Llama 3.x in GGUF: each frequency is divided by its stored factor.
+Status apply_rope_factors(weights::Checkpoint& checkpoint, ModelConfig& config) {
+  if (!checkpoint.has("rope_freqs.weight")) return {};
+  SLUICE_TRY(const weights::StoredTensor tensor, checkpoint.take("rope_freqs.weight", {config.head_dim / 2}));
+  if (tensor.type != backend::DType::kF32)
+    return fail(ErrorCode::kInvalidArgument, "rope_freqs.weight is not F32");
+  std::vector<float> factors(config.head_dim / 2);
+  backend::dequantize_row(tensor.type, tensor.bytes.data(), factors.size(), factors.data());
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    if (!(factors[i] > 0))
+      return fail(ErrorCode::kInvalidArgument, "rope_freqs.weight[{}] is {}", i, factors[i]);
+    config.rope.inverse_frequency[i] /= factors[i];
+  }
+  return {};
+}
+
+Status read_embeddings(const weights::Checkpoint& checkpoint, const Fields& fields, ModelConfig& config) {
+  if (const weights::GgufFile* gguf = checkpoint.gguf()) {
+    const auto* tokens = gguf->array<std::vector<std::string>>("tokenizer.ggml.tokens");
+    config.vocabulary = tokens != nullptr ? tokens->size() : 0;
+  }
+  if (config.vocabulary == 0) {
+    SLUICE_TRY(config.vocabulary, fields.size("vocab_size", "vocab_size", 1 << 24));
+  }
+  // A stored head wins over the flag (field report F031).
+  config.tied_embeddings = !checkpoint.has("lm_head.weight");
+  const json::value* flag = checkpoint.config().if_contains("tie_word_embeddings");
+  if (config.tied_embeddings && flag != nullptr && flag->is_bool() && !flag->get_bool()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "tie_word_embeddings is false, but the files hold no lm_head.weight");
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<ModelConfig> read_config(const weights::Checkpoint& checkpoint) {
+Result<ModelConfig> read_config(weights::Checkpoint& checkpoint) {
   ModelConfig config;
   SLUICE_TRY_STATUS(set_architecture(checkpoint, config));
+  SLUICE_TRY_STATUS(refuse_other_networks(checkpoint.config()));
   const Fields fields{checkpoint.gguf(), checkpoint.config(), config.architecture_name + "."};
   SLUICE_TRY(config.layers, fields.size("block_count", "num_hidden_layers", 1024));
   SLUICE_TRY(config.hidden, fields.size("embedding_length", "hidden_size", 1 << 20));
@@ -163,19 +221,13 @@ Result<ModelConfig> read_config(const weights::Checkpoint& checkpoint) {
   SLUICE_TRY(config.context_tokens_max, fields.size("context_length", "max_position_embeddings", 1 << 24));
   config.rms_eps =
       static_cast<float>(fields.number("attention.layer_norm_rms_epsilon", "rms_norm_eps").value_or(1e-6));
-  if (const weights::GgufFile* gguf = checkpoint.gguf()) {
-    const auto* tokens = gguf->array<std::vector<std::string>>("tokenizer.ggml.tokens");
-    config.vocabulary = tokens != nullptr ? tokens->size() : 0;
-    if (config.vocabulary == 0) {
-      SLUICE_TRY(config.vocabulary, fields.size("vocab_size", "vocab_size", 1 << 24));
-    }
-    config.tied_embeddings = !checkpoint.has("lm_head.weight");
-  } else {
-    SLUICE_TRY(config.vocabulary, fields.size("", "vocab_size", 1 << 24));
-    // A stored head wins over the flag (field report F031).
-    config.tied_embeddings = !checkpoint.has("lm_head.weight");
+  SLUICE_TRY_STATUS(read_embeddings(checkpoint, fields, config));
+  if (!(config.rms_eps > 0 && config.rms_eps < 1)) {
+    return fail(ErrorCode::kInvalidArgument, "the RMS norm's epsilon is {}, between 0 and 1 is possible",
+                config.rms_eps);
   }
   SLUICE_TRY_STATUS(read_rope(fields, config));
+  SLUICE_TRY_STATUS(apply_rope_factors(checkpoint, config));
   read_end_ids(checkpoint, config);
   return config;
 }

@@ -35,6 +35,7 @@ struct ModelConfig {
 };
 
 // Errors: kInvalidArgument naming the key; kUnimplemented for another architecture or rope form.
-Result<ModelConfig> read_config(const weights::Checkpoint& checkpoint);
+// Takes rope_freqs.weight, which GGUF's llama keeps its long-context factors in.
+Result<ModelConfig> read_config(weights::Checkpoint& checkpoint);
 
 }  // namespace sluice::model

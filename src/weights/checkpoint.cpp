@@ -51,7 +51,10 @@ Result<Checkpoint> Checkpoint::open(const std::filesystem::path& path) {
     SLUICE_TRY(GgufFile file, GgufFile::open(path));
     checkpoint.gguf_ = std::make_unique<GgufFile>(std::move(file));
     for (const StoredTensor& tensor : checkpoint.gguf_->tensors()) {
-      checkpoint.add(tensor, hugging_face_name(tensor.name), checkpoint.gguf_->file());
+      const std::string name = hugging_face_name(tensor.name);
+      if (checkpoint.has(name))
+        return fail(ErrorCode::kInvalidArgument, "{}: {} is stored twice", path.string(), name);
+      checkpoint.add(tensor, name, checkpoint.gguf_->file());
     }
     return checkpoint;
   }
@@ -104,7 +107,7 @@ Status Checkpoint::check_all_taken() const {
   std::string extra;
   for (const auto& [name, entry] : tensors_) {
     // Buffers that some exporters store although they follow from the configuration.
-    const bool derived = name.find("rotary_emb.inv_freq") != std::string::npos || name == "rope_freqs.weight";
+    const bool derived = name.find("rotary_emb.inv_freq") != std::string::npos;
     if (taken_.count(name) == 0 && !derived && extra.size() < 200) extra += " " + name;
   }
   if (extra.empty()) return {};

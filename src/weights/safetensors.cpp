@@ -86,6 +86,10 @@ Status SafetensorsFile::parse() {
   const std::span<const std::byte> bytes = file_.bytes();
   if (bytes.size() < 8)
     return fail(ErrorCode::kInvalidArgument, "not a safetensors file (a Git LFS pointer?)");
+  if (std::memcmp(bytes.data(), "version ", 8) == 0) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a Git LFS pointer, not the weights: fetch them with `git lfs pull`");
+  }
   std::uint64_t header_bytes = 0;
   std::memcpy(&header_bytes, bytes.data(), 8);
   if (header_bytes > kHeaderBytesMax || header_bytes > bytes.size() - 8) {
@@ -104,8 +108,15 @@ Status SafetensorsFile::parse() {
 }
 
 Result<std::vector<std::filesystem::path>> safetensors_files(const std::filesystem::path& folder) {
+  constexpr std::uintmax_t kIndexBytesMax = 64 << 20;
   const auto index = folder / "model.safetensors.index.json";
-  if (!std::filesystem::exists(index)) return std::vector{folder / "model.safetensors"};
+  std::error_code error;
+  const auto index_bytes = std::filesystem::file_size(index, error);
+  if (error) return std::vector{folder / "model.safetensors"};
+  if (index_bytes > kIndexBytesMax) {
+    return fail(ErrorCode::kInvalidArgument, "{}: {} bytes, limit {}", index.string(), index_bytes,
+                kIndexBytesMax);
+  }
   std::ifstream stream(index, std::ios::binary);
   std::ostringstream text;
   text << stream.rdbuf();
@@ -124,7 +135,7 @@ Result<std::vector<std::filesystem::path>> safetensors_files(const std::filesyst
   }
   std::vector<std::filesystem::path> files;
   for (const std::string& name : names) {
-    if (!std::filesystem::exists(folder / name)) {
+    if (!std::filesystem::is_regular_file(folder / name, error)) {
       return fail(ErrorCode::kNotFound, "{}: shard {} is missing", folder.string(), name);
     }
     files.push_back(folder / name);
