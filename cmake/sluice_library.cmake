@@ -14,6 +14,10 @@ set(SLUICE_LEVEL_engine 5)
 set(SLUICE_LEVEL_gateway 6)
 set(SLUICE_LEVEL_server 7)
 
+if(SLUICE_TESTS)
+  add_custom_target(unit_tests)  # every test program of src/
+endif()
+
 function(sluice_library name)
   cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
   foreach(dep ${ARG_DEPS})
@@ -39,6 +43,7 @@ function(sluice_library name)
   target_link_libraries(sluice_${name} ${scope} ${ARG_DEPS} ${ARG_LIBS})
   if(SLUICE_TESTS AND tests)
     add_executable(${name}_tests ${tests})
+    add_dependencies(unit_tests ${name}_tests)
     target_link_libraries(${name}_tests PRIVATE sluice_${name} sluice_warnings GTest::gmock GTest::gtest_main)
     target_compile_definitions(${name}_tests PRIVATE SLUICE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     gtest_discover_tests(${name}_tests TEST_PREFIX "${name}." PROPERTIES LABELS unit TIMEOUT 300 DISCOVERY_TIMEOUT 60)

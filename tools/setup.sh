@@ -21,6 +21,9 @@ install_packages() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+# Objects are found again in another clone.
+export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
+
 # build PRESET [target...]
 build() {
   local preset=$1; shift
