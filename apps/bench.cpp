@@ -63,9 +63,7 @@ Loaded load(const BenchOptions& options, std::size_t kv_blocks, std::size_t step
   auto checkpoint = value_or_throw(weights::Checkpoint::open(options.model));
   auto config = value_or_throw(model::read_config(checkpoint));
   std::shared_ptr<backend::Backend> backend = backend::make_backend(options.backend, options.threads);
-  auto weights = value_or_throw(model::load_weights(
-      checkpoint, config, *backend,
-      [](std::uint64_t done, std::uint64_t total) { show_progress("loading", done, total); }));
+  auto weights = value_or_throw(model::load_weights(checkpoint, config, *backend, loading_progress));
   const backend::KVShape kv{config.layers, kv_blocks, config.kv_heads, config.head_dim,
                             backend::KVFormat::kBF16};
   Loaded loaded;

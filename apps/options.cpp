@@ -86,4 +86,9 @@ void show_progress(const char* what, std::uint64_t done, std::uint64_t total) {
                40 - filled, "", static_cast<int>(done * 100 / total), done == total ? "\n" : "");
 }
 
+bool loading_progress(std::uint64_t done, std::uint64_t total) {
+  show_progress("loading", done, total);
+  return true;
+}
+
 }  // namespace sluice::apps

@@ -30,5 +30,7 @@ std::filesystem::path as_path(const std::string& model);
 
 // Progress bar on a terminal's standard error.
 void show_progress(const char* what, std::uint64_t done, std::uint64_t total);
+// The same for a load that nothing stops.
+bool loading_progress(std::uint64_t done, std::uint64_t total);
 
 }  // namespace sluice::apps

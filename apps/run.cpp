@@ -125,29 +125,44 @@ void converse(const RunOptions& options, const Address& address) {
   }
 }
 
-void run_command(RunOptions options) {
-  const std::filesystem::path path = as_path(options.model);
-  if (path.empty()) return converse(options, default_address());
-  // A file needs no server: a private one lives as long as this command.
+bool is_serving(const Address& address) {
+  http::ClientRequest request;
+  request.host = address.host;
+  request.port = address.port;
+  request.method = "GET";
+  request.target = "/api/version";
+  return http::fetch(request).has_value();
+}
+
+// A server of this command's own, which ends with it: for a file, or when no server runs.
+void converse_alone(const RunOptions& options, const std::filesystem::path& path) {
   log::set_level(log::Level::kWarning);
-  finish_load_options(options.manager.load, options.kv_type);
-  ServerHost host(options.manager, nullptr, {});
-  const auto served = host.models().serve(path, {options.model}, [](std::uint64_t done, std::uint64_t total) {
-    show_progress("loading", done, total);
-  });
-  if (!served) throw std::runtime_error(served.error().message);
+  const auto store = std::make_shared<store::ModelStore>(models_folder());
+  ServerHost host(options.manager, store, {});
+  if (!path.empty()) {
+    const auto served = host.models().serve(path, {options.model}, loading_progress);
+    if (!served) throw std::runtime_error(served.error().message);
+  }
   if (const auto started = host.start(); !started) throw std::runtime_error(started.error().message);
   Address address;
   address.port = host.port();
   converse(options, address);
 }
 
+void run_command(RunOptions options) {
+  finish_load_options(options.manager.load, options.kv_type);
+  const std::filesystem::path path = as_path(options.model);
+  const Address address = default_address();
+  if (path.empty() && is_serving(address)) return converse(options, address);
+  converse_alone(options, path);
+}
+
 }  // namespace
 
 void add_run(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* run =
-      app.add_subcommand("run", "ask a model: a file or folder directly, a name through the running server");
+  CLI::App* run = app.add_subcommand(
+      "run", "ask a model: a file or folder, or a name, through the running server when there is one");
   run->add_option("model", options->model, "GGUF file, Hugging Face folder, or a model's name")->required();
   run->add_option("question", options->question,
                   "the question; none: standard input, or a dialogue on a terminal");

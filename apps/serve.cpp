@@ -1,6 +1,8 @@
 // `sluice serve`: a server until SIGINT or SIGTERM.
+#include <atomic>
+#include <chrono>
 #include <csignal>
-#include <cstdio>
+#include <future>
 #include <stdexcept>
 
 #include "apps/commands.h"
@@ -33,8 +35,36 @@ std::vector<std::string> names_of(const ServeOptions& options) {
   return {options.model, path.has_stem() ? path.stem().string() : path.string()};
 }
 
+// The model of the command line, if there is one.
+Status load(const ServeOptions& options, const store::ModelStore& store, server::ModelManager& models,
+            const std::atomic<bool>& is_stopped) {
+  if (options.model.empty()) return {};
+  std::filesystem::path path = as_path(options.model);
+  std::optional<store::StoredModel> stored;
+  if (path.empty()) {
+    SLUICE_TRY(const auto name, store::parse_name(options.model));
+    const auto found = store.open(name);
+    if (!found)
+      return fail(found.error().code, "{}: give a GGUF file, a folder, or a name that was imported",
+                  found.error().message);
+    stored = *found;
+    path = stored->weights;
+  }
+  const auto progress = [&](std::uint64_t done, std::uint64_t total) {
+    show_progress("loading", done, total);
+    return !is_stopped.load();
+  };
+  return models.serve(path, names_of(options), progress, stored);
+}
+
+// SIGINT or SIGTERM has come.
+bool is_signalled(const sigset_t& signals, std::chrono::milliseconds wait) {
+  const timespec time{0, std::chrono::nanoseconds(wait).count()};
+  return sigtimedwait(&signals, nullptr, &time) > 0;
+}
+
 void run_serve(ServeOptions options) {
-  // Blocked before any thread starts, so that only sigwait() below sees them.
+  // Blocked before any thread starts, so that only the waits below see them.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
@@ -43,25 +73,18 @@ void run_serve(ServeOptions options) {
   std::signal(SIGPIPE, SIG_IGN);
 
   finish_load_options(options.manager.load, options.kv_type);
-  auto store = std::make_shared<store::ModelStore>(models_folder());
+  const auto store = std::make_shared<store::ModelStore>(models_folder());
   http::ServerOptions http;
   const Address address = default_address();
   http.host = options.host.empty() ? address.host : options.host;
   http.port = options.port == 0 ? address.port : options.port;
   ServerHost host(options.manager, store, http);
-  if (!options.model.empty()) {
-    std::filesystem::path path = as_path(options.model);
-    if (path.empty()) {
-      const auto name = store::parse_name(options.model);
-      if (!name) throw std::runtime_error(name.error().message);
-      const auto stored = store->open(*name);
-      if (!stored) throw std::runtime_error(stored.error().message + ": `sluice list` shows what there is");
-      path = stored->weights;
-    }
-    throw_if_failed(host.models().serve(path, names_of(options), [](std::uint64_t done, std::uint64_t total) {
-      show_progress("loading", done, total);
-    }));
-  }
+  std::atomic<bool> is_stopped = false;
+  std::future<Status> loading =
+      std::async(std::launch::async, [&] { return load(options, *store, host.models(), is_stopped); });
+  while (loading.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready)
+    if (is_signalled(signals, std::chrono::milliseconds(5))) is_stopped = true;
+  throw_if_failed(loading.get());
   throw_if_failed(host.start());
   log::info("serving on http://{}:{}", http.host, host.port());
   int signal = 0;

@@ -5,7 +5,8 @@ namespace sluice::apps {
 ServerHost::ServerHost(server::ManagerOptions manager_options, std::shared_ptr<store::ModelStore> store,
                        http::ServerOptions http_options)
     : models_(std::move(manager_options), std::move(store), text_workers_),
-      context_{models_, metrics_, workers_} {
+      catalogue_(models_),
+      context_{models_, metrics_, catalogue_, workers_} {
   http::Router router;
   server::add_openai_routes(router, context_);
   server::add_ollama_routes(router, context_);
@@ -16,6 +17,7 @@ ServerHost::ServerHost(server::ManagerOptions manager_options, std::shared_ptr<s
 ServerHost::~ServerHost() { stop({}); }
 
 void ServerHost::stop(std::chrono::milliseconds drain) {
+  models_.stop();
   http_->stop(drain);
   workers_.join();
 }

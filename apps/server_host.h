@@ -24,9 +24,10 @@ class ServerHost {
 
  private:
   server::TextWorkers text_workers_{2};
-  boost::asio::thread_pool workers_{32};
+  boost::asio::thread_pool workers_{4};
   server::ModelManager models_;
   server::Metrics metrics_;
+  server::Catalogue catalogue_;
   server::ServiceContext context_;
   std::unique_ptr<http::Server> http_;
 };

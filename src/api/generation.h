@@ -30,7 +30,7 @@ struct TextRequest {
   // Modelfile).
   struct Given {
     bool temperature = false, top_k = false, top_p = false, min_p = false, repetition_penalty = false,
-         seed = false;
+         repetition_window = false, presence_penalty = false, frequency_penalty = false, seed = false;
   } given;
   std::optional<std::int32_t> max_tokens;          // unset: what remains of the context
   std::optional<std::int32_t> context_tokens_max;  // Ollama num_ctx

@@ -110,6 +110,7 @@ class Loader {
     }
     auto weight = backend_.prepare(segments, columns);
     for (const StoredTensor& tensor : tensors) done(tensor);
+    if (is_stopped_) return fail(ErrorCode::kCancelled, "loading was stopped");
     return weight;
   }
 
@@ -131,7 +132,7 @@ class Loader {
   void done(const StoredTensor& tensor) {
     checkpoint_.discard(tensor);
     done_ += tensor.bytes.size();
-    if (progress_) progress_(done_, total_);
+    if (progress_ && !progress_(done_, total_)) is_stopped_ = true;
   }
 
   weights::Checkpoint& checkpoint_;
@@ -140,6 +141,7 @@ class Loader {
   const LoadProgress& progress_;
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
+  bool is_stopped_ = false;
 };
 
 }  // namespace

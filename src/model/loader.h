@@ -9,11 +9,11 @@
 
 namespace sluice::model {
 
-// Called after each tensor with bytes packed so far and in all, for a progress bar.
-using LoadProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+// Called after each tensor with bytes packed so far and in all, for a progress bar. False: stop loading.
+using LoadProgress = std::function<bool(std::uint64_t done, std::uint64_t total)>;
 
 // Files' pages are dropped as they are packed, so peak memory stays near the weights' own size.
-// Errors: a missing, misshapen or left-over tensor, by name.
+// Errors: a missing, misshapen or left-over tensor, by name; kCancelled.
 Result<ModelWeights> load_weights(weights::Checkpoint& checkpoint, const ModelConfig& config,
                                   backend::Backend& backend, const LoadProgress& progress);
 

@@ -22,6 +22,11 @@ ModelRunner::ModelRunner(std::shared_ptr<backend::Backend> backend, ModelConfig 
       activations_(*backend_, config_, tokens_max),
       head_memory_(backend_->allocate(kHeadRows * (config_.hidden + config_.vocabulary))) {}
 
+std::uint64_t ModelRunner::activation_bytes(const ModelConfig& config, std::size_t tokens_max) {
+  const std::uint64_t head = kHeadRows * (std::uint64_t{config.hidden} + config.vocabulary);
+  return sizeof(float) * (std::uint64_t{Activations::floats_per_token(config)} * tokens_max + head);
+}
+
 backend::Tensor ModelRunner::run_layers(const StepInput& input) {
   SLUICE_CHECK(input.token_ids.size() <= activations_.residual.rows, "step is larger than tokens_max");
   ForwardBatch batch{input.token_ids, input.positions, input.slots, {}};

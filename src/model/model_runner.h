@@ -17,6 +17,9 @@ class ModelRunner {
   ModelRunner(std::shared_ptr<backend::Backend> backend, ModelConfig config, ModelWeights weights,
               const backend::KVShape& kv, std::size_t tokens_max);
 
+  // Memory beside weights and KV pages that a runner of `tokens_max` takes.
+  static std::uint64_t activation_bytes(const ModelConfig& config, std::size_t tokens_max);
+
   StepOutput execute(const StepInput& input);
   // Logits [R, V] of the wanted rows; for tests and tools, execute() samples them.
   std::vector<float> logits(const StepInput& input);

@@ -1,18 +1,33 @@
 #include "model/transformer.h"
 
+#include <array>
+
 namespace sluice::model {
 
 using backend::Tensor;
 
-Activations::Activations(backend::Backend& backend, const ModelConfig& c, std::size_t tokens_max) {
+namespace {
+
+// Widths of Activations' tensors, in their order.
+std::array<std::size_t, 6> widths_of(const ModelConfig& c) {
   const std::size_t qkv_width = (c.heads + 2 * c.kv_heads) * c.head_dim;
-  const std::size_t widths[] = {c.hidden, c.hidden, qkv_width, c.heads * c.head_dim, 2 * c.ffn, c.ffn};
-  Tensor* parts[] = {&residual, &normed, &qkv, &attention, &gate_up, &activated};
+  return {c.hidden, c.hidden, qkv_width, c.heads * c.head_dim, 2 * c.ffn, c.ffn};
+}
+
+}  // namespace
+
+std::size_t Activations::floats_per_token(const ModelConfig& config) {
   std::size_t total = 0;
-  for (const std::size_t width : widths) total += width * tokens_max;
-  memory_ = backend.allocate(total);
+  for (const std::size_t width : widths_of(config)) total += width;
+  return total;
+}
+
+Activations::Activations(backend::Backend& backend, const ModelConfig& config, std::size_t tokens_max) {
+  const auto widths = widths_of(config);
+  Tensor* parts[] = {&residual, &normed, &qkv, &attention, &gate_up, &activated};
+  memory_ = backend.allocate(floats_per_token(config) * tokens_max);
   float* next = memory_->data();
-  for (std::size_t i = 0; i < std::size(parts); ++i) {
+  for (std::size_t i = 0; i < widths.size(); ++i) {
     *parts[i] = {next, tokens_max, widths[i], widths[i]};
     next += widths[i] * tokens_max;
   }

@@ -32,6 +32,7 @@ struct ModelWeights {
 class Activations {
  public:
   Activations(backend::Backend& backend, const ModelConfig& config, std::size_t tokens_max);
+  static std::size_t floats_per_token(const ModelConfig& config);
   backend::Tensor residual, normed, qkv, attention, gate_up, activated;
 
  private:

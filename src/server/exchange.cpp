@@ -64,44 +64,69 @@ struct Running {
   std::vector<std::unique_ptr<api::Generation>> generations;
 };
 
-// However the handler ends, and even when its coroutine is only destroyed, the stream must not ring it again.
-struct Detach {
-  std::shared_ptr<TextStream> events;
-  ~Detach() { events->detach(); }
-};
-
-struct Job {
-  http::RequestPtr request;
-  std::function<Result<Exchange>(const json::value&)> parse;
-  std::shared_ptr<TextStream> stream;
-};
-
-// On a worker thread: may take as long as a model takes to load.
-Result<Running> start(ServiceContext& context, const Job& job) {
-  const std::string_view type = http::find_header(job.request->headers, "Content-Type");
+Result<Exchange> parse_request(const http::Request& request,
+                               const std::function<Result<Exchange>(const json::value&)>& parse) {
+  const std::string_view type = http::find_header(request.headers, "Content-Type");
   if (!type.empty() && type.find("json") == std::string_view::npos &&
       type.find("x-www-form-urlencoded") == std::string_view::npos) {
     return fail(ErrorCode::kInvalidArgument, "Content-Type must be application/json, got {}",
                 type.substr(0, 100));
   }
-  SLUICE_TRY(const json::value body, json::parse(job.request->body));
-  Running running;
-  SLUICE_TRY(running.exchange, job.parse(body));
-  if (!running.exchange.loads_model) return running;
-  SLUICE_TRY(running.model, context.models.acquire(running.exchange.model));
+  SLUICE_TRY(const json::value body, json::parse(request.body));
+  return parse(body);
+}
+
+asio::awaitable<Result<Exchange>> parse_on_worker(http::RequestPtr request,
+                                                  std::function<Result<Exchange>(const json::value&)> parse) {
+  co_return parse_request(*request, parse);
+}
+
+// However long the model takes to load: no thread waits with it.
+asio::awaitable<Result<ModelHandle>> acquire(ModelManager& models, std::string name) {
+  using Box = Mailbox<Result<ModelHandle>>;
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  auto box = std::make_shared<Box>(executor);
+  const Reader reader(box);
+  models.acquire(name, [box](Result<ModelHandle> handle) { box->put(std::move(handle)); });
+  std::vector<Result<ModelHandle>> handles = co_await reader->next();
+  co_return std::move(handles.front());
+}
+
+Status start(Running& running, const std::shared_ptr<TextStream>& stream) {
   const auto& requests = running.exchange.requests;
-  if (requests.empty()) return running;  // a load without a question
-  auto merging = std::make_shared<MergingSink>(job.stream, requests.size(), requests[0].choices);
+  if (requests.empty()) return {};  // a load without a question
+  auto merging = std::make_shared<MergingSink>(stream, requests.size(), requests[0].choices);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     auto sink = std::make_shared<PartSink>(merging, i);
     SLUICE_TRY(auto generation, running.model.service->start(requests[i], std::move(sink)));
     running.generations.push_back(std::move(generation));
   }
-  return running;
+  return {};
 }
 
-asio::awaitable<Result<Running>> start_on_worker(ServiceContext& context, Job job) {
-  co_return start(context, job);
+asio::awaitable<Status> start_on_worker(std::shared_ptr<Running> running,
+                                        std::shared_ptr<TextStream> stream) {
+  co_return start(*running, stream);
+}
+
+// Parses on a worker, waits for the model, renders and submits on a worker.
+asio::awaitable<Status> prepare(ServiceContext& context, http::RequestPtr request,
+                                std::function<Result<Exchange>(const json::value&)> parse,
+                                std::shared_ptr<Running> running, std::shared_ptr<TextStream> stream) {
+  auto parsing = parse_on_worker(std::move(request), std::move(parse));
+  Result<Exchange> exchange =
+      co_await asio::co_spawn(context.workers, std::move(parsing), asio::use_awaitable);
+  if (!exchange) co_return tl::unexpected(exchange.error());
+  running->exchange = std::move(*exchange);
+  if (!running->exchange.loads_model) co_return Status{};
+  Result<ModelHandle> model = co_await acquire(context.models, running->exchange.model);
+  if (!model) co_return tl::unexpected(model.error());
+  running->model = std::move(*model);
+  if (running->exchange.admit) {
+    if (Status admitted = running->exchange.admit(running->model); !admitted) co_return admitted;
+  }
+  auto starting = start_on_worker(running, std::move(stream));
+  co_return co_await asio::co_spawn(context.workers, std::move(starting), asio::use_awaitable);
 }
 
 const char* reason_text(api::FinishReason reason) {
@@ -187,13 +212,11 @@ asio::awaitable<void> run_exchange(ServiceContext& context, http::RequestPtr req
                                    std::function<http::Response(const Error&)> error) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   auto events = std::make_shared<TextStream>(executor);
-  const Detach detach{events};
-  Job job{request, std::move(parse), events};
-  auto starting = start_on_worker(context, std::move(job));
-  Result<Running> running =
-      co_await asio::co_spawn(context.workers, std::move(starting), asio::use_awaitable);
-  if (!running) {
-    http::Response refusal = error(running.error());
+  const Reader reader(events);
+  const auto running = std::make_shared<Running>();
+  const Status prepared = co_await prepare(context, request, std::move(parse), running, events);
+  if (!prepared) {
+    http::Response refusal = error(prepared.error());
     co_await writer->send(std::move(refusal));
     co_return;
   }

@@ -28,6 +28,8 @@ struct Exchange {
   bool streams = false;
   bool loads_model = true;  // false: there is nothing to run, not even a load
   std::string model;        // as the client named it
+  // What the dialect refuses of a model that was found; may be empty.
+  std::function<Status(const ModelHandle&)> admit;
   Dialect dialect;
 };
 

@@ -17,8 +17,9 @@ class RunningAnswer : public api::Generation {
 
 }  // namespace
 
-Result<std::unique_ptr<api::Generation>> GenerationService::start(const api::TextRequest& request,
+Result<std::unique_ptr<api::Generation>> GenerationService::start(const api::TextRequest& asked,
                                                                   std::shared_ptr<api::TextSink> sink) {
+  const api::TextRequest request = with_defaults(asked, model_->defaults);
   constexpr std::int32_t kChoicesMax = 128;
   if (request.choices < 1 || request.choices > kChoicesMax) {
     return tl::unexpected(Error{ErrorCode::kInvalidArgument,

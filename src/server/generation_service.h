@@ -17,7 +17,7 @@ class GenerationService : public api::Upstream {
   GenerationService(std::shared_ptr<LocalModel> model, TextWorkers& workers)
       : model_(std::move(model)), workers_(workers) {}
 
-  Result<std::unique_ptr<api::Generation>> start(const api::TextRequest& request,
+  Result<std::unique_ptr<api::Generation>> start(const api::TextRequest& asked,
                                                  std::shared_ptr<api::TextSink> sink) override;
 
  private:

@@ -2,16 +2,17 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "backend/backend.h"
 #include "engine/engine.h"
+#include "model/loader.h"
 #include "model/model_config.h"
+#include "server/model_facts.h"
+#include "server/request_defaults.h"
 #include "text/chat_template.h"
 #include "text/tokenizer/tokenizer.h"
-#include "weights/checkpoint.h"
 
 namespace sluice::server {
 
@@ -27,26 +28,18 @@ struct LoadOptions {
   std::size_t queue_max = 1024;
 };
 
-// Facts for catalogues and `show`.
-struct ModelFacts {
-  std::string architecture;
-  std::string quantization;  // "Q4_1"
-  std::uint64_t parameters = 0;
-  std::uint64_t weight_bytes = 0;
-  std::uint64_t kv_bytes = 0;
-  std::string template_source;
-};
-
 struct LocalModel {
   model::ModelConfig config;
   ModelFacts facts;
+  RequestDefaults defaults;
+  std::uint64_t kv_bytes = 0;
   std::size_t context_tokens_max = 0;
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::shared_ptr<const text::ChatTemplate> chat_template;  // null: the model has none
   std::unique_ptr<engine::Engine> engine;
 };
 
-using LoadProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+using model::LoadProgress;
 
 // A GGUF file or a Hugging Face folder. Errors name the file and what is wrong with it; kResourceExhausted,
 // with an itemised plan, when it cannot fit into memory.

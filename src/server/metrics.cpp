@@ -82,9 +82,9 @@ void Metrics::first_token(const std::string& model, std::chrono::nanoseconds sin
 
 std::string Metrics::render(const ModelManager& manager) {
   const std::lock_guard lock(families_->rendering);
-  for (const RunningModel& running : manager.running()) {
-    const engine::EngineStats stats = running.model->engine->stats();
-    const Labels labels = {{"model_name", running.name}};
+  for (const ModelStats& model : manager.statistics()) {
+    const engine::EngineStats& stats = model.stats;
+    const Labels labels = {{"model_name", model.name}};
     families_->running.Add(labels).Set(static_cast<double>(stats.running));
     families_->waiting.Add(labels).Set(static_cast<double>(stats.waiting));
     families_->kv_usage.Add(labels).Set(stats.kv_usage);

@@ -42,38 +42,71 @@ Result<text::RenderedPrompt> render(const LocalModel& model, const api::TextRequ
   return model.chat_template->render(conversation);
 }
 
-// The oldest turn after the system text goes; false when only the last question is left.
-bool drop_oldest_turn(text::Conversation& chat) {
-  auto& messages = chat.messages;
-  const auto first =
-      std::ranges::find_if(messages, [](const text::Message& m) { return m.role != "system"; });
-  if (first == messages.end() || first + 1 == messages.end()) return false;
-  auto next =
-      std::find_if(first + 1, messages.end(), [](const text::Message& m) { return m.role == "user"; });
-  if (next == messages.end()) return false;
-  messages.erase(first, next);
-  return true;
+// Where turns begin: at a user's message, or at the first that is no system text.
+std::vector<std::size_t> turn_starts(const std::vector<text::Message>& messages) {
+  std::vector<std::size_t> starts;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const bool opens = messages[i].role == "user" || (starts.empty() && messages[i].role != "system");
+    if (opens) starts.push_back(i);
+  }
+  return starts;
+}
+
+// The chat without what stands before message `first`; system text never goes.
+text::Conversation from_message(const text::Conversation& chat, std::size_t first) {
+  text::Conversation shorter = chat;
+  shorter.messages.clear();
+  for (std::size_t i = 0; i < chat.messages.size(); ++i)
+    if (i >= first || chat.messages[i].role == "system") shorter.messages.push_back(chat.messages[i]);
+  return shorter;
+}
+
+struct EncodedChat {
+  Prompt prompt;
+  bool fits = false;
+  Status refusal;  // when it is too long to be encoded at all
+};
+
+Result<EncodedChat> try_encode(const LocalModel& model, const api::TextRequest& request,
+                               const text::Conversation& chat, std::size_t limit) {
+  EncodedChat encoded;
+  SLUICE_TRY(const text::RenderedPrompt rendered, render(model, request, chat));
+  encoded.refusal = check_bytes(model, rendered.chars.size(), limit);
+  if (!encoded.refusal) return encoded;
+  encoded.prompt.ids = text::encode_prompt(*model.tokenizer, rendered);
+  encoded.prompt.reasoning = text::initial_reasoning_state(rendered.chars);
+  encoded.fits = encoded.prompt.ids.size() < limit;
+  return encoded;
+}
+
+// Ollama's way with a chat that is too long: whole turns go, never a part of one (field report F010). The
+// fewest are found by halving, as every turn makes the prompt longer.
+Result<Prompt> encode_shortened(const LocalModel& model, const api::TextRequest& request, EncodedChat whole,
+                                std::size_t limit) {
+  const std::vector<std::size_t> starts = turn_starts(request.chat->messages);
+  EncodedChat best = std::move(whole);
+  std::size_t too_few = 0;
+  std::size_t enough = starts.size();  // one more than may go: the last turn stays
+  while (too_few + 1 < enough) {
+    const std::size_t count = too_few + (enough - too_few) / 2;
+    SLUICE_TRY(EncodedChat shorter,
+               try_encode(model, request, from_message(*request.chat, starts[count]), limit));
+    (shorter.fits ? enough : too_few) = count;
+    if (shorter.fits || !best.fits) best = std::move(shorter);
+  }
+  SLUICE_TRY_STATUS(best.refusal);
+  return std::move(best.prompt);
 }
 
 Result<Prompt> encode_chat(const LocalModel& model, const api::TextRequest& request, std::size_t limit) {
-  text::Conversation chat = *request.chat;
   std::size_t bytes = 0;
-  for (const text::Message& message : chat.messages) bytes += message.content.size();
+  for (const text::Message& message : request.chat->messages) bytes += message.content.size();
   if (!request.shift_or_truncate) SLUICE_TRY_STATUS(check_bytes(model, bytes, limit));
-  while (true) {
-    SLUICE_TRY(const text::RenderedPrompt rendered, render(model, request, chat));
-    const bool may_fit = check_bytes(model, rendered.chars.size(), limit).has_value();
-    Prompt prompt;
-    if (may_fit) prompt.ids = text::encode_prompt(*model.tokenizer, rendered);
-    if (may_fit && prompt.ids.size() < limit) {
-      prompt.reasoning = text::initial_reasoning_state(rendered.chars);
-      return prompt;
-    }
-    // Ollama's way with a chat that is too long: whole turns go, never a part of one (field report F010).
-    if (request.shift_or_truncate && drop_oldest_turn(chat)) continue;
-    SLUICE_TRY_STATUS(check_bytes(model, rendered.chars.size(), limit));
-    return prompt;
-  }
+  SLUICE_TRY(EncodedChat whole, try_encode(model, request, *request.chat, limit));
+  if (!whole.fits && request.shift_or_truncate)
+    return encode_shortened(model, request, std::move(whole), limit);
+  SLUICE_TRY_STATUS(whole.refusal);
+  return std::move(whole.prompt);
 }
 
 Result<Prompt> encode(const LocalModel& model, const api::TextRequest& request, std::size_t limit) {

@@ -4,6 +4,7 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "http/router.h"
+#include "server/catalogue.h"
 #include "server/metrics.h"
 #include "server/model_manager.h"
 
@@ -14,7 +15,8 @@ inline constexpr const char* kVersion = "0.1.0";
 struct ServiceContext {
   ModelManager& models;
   Metrics& metrics;
-  // Parsing, templates, tokenizing and waiting for a model: never on an I/O thread, where streams are served.
+  Catalogue& catalogue;
+  // Parsing, templates, tokenizing and files: never on an I/O thread, where streams are served.
   boost::asio::thread_pool& workers;
 };
 

@@ -171,8 +171,7 @@ Result<std::string> ModelStore::add_blob(const std::string& content) const {
   return digest;
 }
 
-Status ModelStore::import_gguf(const fs::path& file, const ModelName& name, const std::string& sha256,
-                               const std::function<void(std::uint64_t, std::uint64_t)>& progress) const {
+Result<std::string> ModelStore::copy_blob(const fs::path& file, const ImportOptions& options) const {
   std::error_code error;
   const std::uint64_t total = fs::file_size(file, error);
   std::ifstream from(file, std::ios::binary);
@@ -190,34 +189,43 @@ Status ModelStore::import_gguf(const fs::path& file, const ModelName& name, cons
     hash.update({buffer.data(), count});
     to.write(buffer.data(), static_cast<std::streamsize>(count));
     done += count;
-    if (progress) progress(done, total);
+    if (options.progress) options.progress(done, total);
   }
   to.close();
   const std::string digest = hash.hex();
-  const bool is_expected = sha256.empty() || same_letters(sha256, digest);
-  if (done != total) {
-    fs::remove(partial, error);
+  const bool is_expected = options.sha256.empty() || same_letters(options.sha256, digest);
+  if (to && done == total && is_expected) fs::rename(partial, root_ / "blobs" / ("sha256-" + digest), error);
+  if (to && done == total && is_expected && !error) return digest;
+  std::error_code ignored;
+  fs::remove(partial, ignored);
+  if (to && done != total)
     return fail(ErrorCode::kInternal, "{}: only {} of {} bytes could be read", file.string(), done, total);
+  if (to && !is_expected) {
+    return fail(ErrorCode::kInvalidArgument, "{}: SHA-256 is {}, expected {}", file.string(), digest,
+                options.sha256);
   }
-  if (to && is_expected) fs::rename(partial, root_ / "blobs" / ("sha256-" + digest), error);
-  if (!to || !is_expected || error) {
-    fs::remove(partial, error);
-    if (!is_expected)
-      return fail(ErrorCode::kInvalidArgument, "{}: SHA-256 is {}, expected {}", file.string(), digest,
-                  sha256);
-    return fail(ErrorCode::kInternal, "cannot write into {}: disk full or no permission?", root_.string());
+  return fail(ErrorCode::kInternal, "cannot write into {}: disk full or no permission?", root_.string());
+}
+
+Status ModelStore::import_gguf(const fs::path& file, const ModelName& name,
+                               const ImportOptions& options) const {
+  const auto layer = [](const char* type, const std::string& digest, std::uint64_t bytes) {
+    return json::object{{"mediaType", type}, {"digest", "sha256:" + digest}, {"size", bytes}};
+  };
+  SLUICE_TRY(const std::string weights, copy_blob(file, options));
+  std::error_code error;
+  json::array layers{layer("application/vnd.ollama.image.model", weights, fs::file_size(file, error))};
+  if (!options.params_json.empty()) {
+    SLUICE_TRY(const std::string params, add_blob(options.params_json));
+    layers.push_back(layer("application/vnd.ollama.image.params", params, options.params_json.size()));
   }
   const std::string config = R"({"model_format":"gguf","architecture":"amd64","os":"linux"})";
   SLUICE_TRY(const std::string config_digest, add_blob(config));
-  const json::object layer = {
-      {"mediaType", "application/vnd.ollama.image.model"}, {"digest", "sha256:" + digest}, {"size", total}};
-  const json::object manifest = {{"schemaVersion", 2},
-                                 {"mediaType", kManifestType},
-                                 {"config",
-                                  {{"mediaType", "application/vnd.docker.container.image.v1+json"},
-                                   {"digest", "sha256:" + config_digest},
-                                   {"size", config.size()}}},
-                                 {"layers", json::array{layer}}};
+  const json::object manifest = {
+      {"schemaVersion", 2},
+      {"mediaType", kManifestType},
+      {"config", layer("application/vnd.docker.container.image.v1+json", config_digest, config.size())},
+      {"layers", std::move(layers)}};
   return write_atomically(root_, manifest_path(name), boost::json::serialize(manifest));
 }
 

@@ -23,6 +23,12 @@ struct StoredModel {
   std::int64_t modified = 0;                            // Unix seconds
 };
 
+struct ImportOptions {
+  std::string sha256;       // the file must have this digest; empty: any
+  std::string params_json;  // Ollama options that requests start from; empty: none
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress;  // bytes
+};
+
 class ModelStore {
  public:
   explicit ModelStore(std::filesystem::path root) : root_(std::move(root)) {}
@@ -32,15 +38,15 @@ class ModelStore {
   // Names are compared without regard to case. Errors: kNotFound, kInvalidArgument (damaged manifest).
   Result<StoredModel> open(const ModelName& name) const;
 
-  // Copies `file` into the store under `name`, checking its SHA-256 when `sha256` is not empty; manifest
-  // last, so a broken import leaves no model. `progress` gets bytes done and in all.
-  Status import_gguf(const std::filesystem::path& file, const ModelName& name, const std::string& sha256,
-                     const std::function<void(std::uint64_t, std::uint64_t)>& progress) const;
+  // Copies `file` into the store under `name`; the manifest comes last, so a broken import leaves no model.
+  Status import_gguf(const std::filesystem::path& file, const ModelName& name,
+                     const ImportOptions& options = {}) const;
 
  private:
   std::filesystem::path manifest_path(const ModelName& name) const;
   Result<StoredModel> read(const ModelName& name, const std::filesystem::path& manifest) const;
-  Result<std::string> add_blob(const std::string& content) const;  // returns its digest
+  Result<std::string> copy_blob(const std::filesystem::path& file, const ImportOptions& options) const;
+  Result<std::string> add_blob(const std::string& content) const;  // both return the digest
 
   std::filesystem::path root_;
 };

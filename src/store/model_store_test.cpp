@@ -35,14 +35,15 @@ TEST(ModelStore, ImportsListsAndOpens) {
   const ModelStore store(folder.path / "store");
   EXPECT_TRUE(store.list().empty());
   const auto name = *parse_name("Tiny:1b");
-  EXPECT_FALSE(store.import_gguf(file, name, std::string(64, '0'), nullptr)) << "wrong digest";
+  EXPECT_FALSE(store.import_gguf(file, name, {std::string(64, '0'), {}, {}})) << "wrong digest";
   EXPECT_TRUE(store.list().empty()) << "a refused import leaves nothing";
-  ASSERT_TRUE(store.import_gguf(file, name, sha256_hex("weights"), nullptr));
+  ASSERT_TRUE(store.import_gguf(file, name, {sha256_hex("weights"), R"({"top_k":3})", {}}));
   ASSERT_EQ(store.list().size(), 1U);
   const auto opened = store.open(*parse_name("tiny:1B"));
   ASSERT_TRUE(opened) << opened.error().message;
   EXPECT_EQ(opened->name.display(), "Tiny:1b");
-  EXPECT_EQ(opened->bytes, 7U);
+  EXPECT_EQ(opened->bytes, 7U + 11U) << "weights and params";
+  EXPECT_EQ(opened->params_json, R"({"top_k":3})");
   EXPECT_EQ(fs::file_size(opened->weights), 7U);
   EXPECT_EQ(store.open(*parse_name("other")).error().code, ErrorCode::kNotFound);
 }

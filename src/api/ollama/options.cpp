@@ -10,7 +10,12 @@ namespace sluice::api::ollama {
 namespace {
 
 constexpr std::int32_t kContextTokensMin = 4;
-constexpr std::int32_t kRepeatLastDefault = 64;
+
+// Ollama's own defaults (ollama.md 4); a model's defaults go before them.
+constexpr float kTemperature = 0.8F;
+constexpr std::int32_t kTopK = 40;
+constexpr float kTopP = 0.9F;
+constexpr std::int32_t kRepeatLastN = 64;
 
 tl::unexpected<Error> wrong_type(std::string_view name, std::string_view type) {
   return bad_field(name, fmt::format("option \"{}\" must be of type {}", name, type));
@@ -72,11 +77,11 @@ Status read_sampling(const Fields& options, TextRequest& request) {
   sampling::SamplingParams& sampling = request.sampling;
   TextRequest::Given& given = request.given;
   SLUICE_TRY(const auto temperature, read_float(options, "temperature"));
-  if (temperature) sampling.temperature = std::max(*temperature, 0.0F);
+  sampling.temperature = std::max(temperature.value_or(kTemperature), 0.0F);
   SLUICE_TRY(const auto top_k, read_integer(options, "top_k"));
-  if (top_k) sampling.top_k = std::max(*top_k, 0);
+  sampling.top_k = std::max(top_k.value_or(kTopK), 0);
   SLUICE_TRY(const auto top_p, read_float(options, "top_p"));
-  if (top_p) sampling.top_p = std::clamp(*top_p, 1e-6F, 1.0F);
+  sampling.top_p = std::clamp(top_p.value_or(kTopP), 1e-6F, 1.0F);
   SLUICE_TRY(const auto min_p, read_float(options, "min_p"));
   if (min_p) sampling.min_p = std::clamp(*min_p, 0.0F, 1.0F);
   SLUICE_TRY(const auto repeat_penalty, read_float(options, "repeat_penalty"));
@@ -86,12 +91,15 @@ Status read_sampling(const Fields& options, TextRequest& request) {
   SLUICE_TRY(const auto frequency, read_float(options, "frequency_penalty"));
   if (frequency) sampling.frequency_penalty = *frequency;
   SLUICE_TRY(const auto window, read_integer(options, "repeat_last_n"));
-  sampling.repetition_window = std::max(window.value_or(kRepeatLastDefault), -1);
+  sampling.repetition_window = std::max(window.value_or(kRepeatLastN), -1);
   given.temperature = temperature.has_value();
   given.top_k = top_k.has_value();
   given.top_p = top_p.has_value();
   given.min_p = min_p.has_value();
   given.repetition_penalty = repeat_penalty.has_value();
+  given.repetition_window = window.has_value();
+  given.presence_penalty = presence.has_value();
+  given.frequency_penalty = frequency.has_value();
   SLUICE_TRY(const auto typical, read_float(options, "typical_p"));
   if (!typical || *typical >= 1.0F || *typical <= 0.0F) return {};
   return unsupported_field("typical_p", "option \"typical_p\" is not available: leave it at 1.0");
