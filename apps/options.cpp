@@ -10,8 +10,10 @@ namespace sluice::apps {
 namespace {
 
 std::string from_environment(std::initializer_list<const char*> names) {
-  for (const char* name : names)
-    if (const char* value = std::getenv(name); value != nullptr && *value != 0) return value;
+  for (const char* name : names) {
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): before any thread starts
+    if (value != nullptr && *value != 0) return value;
+  }
   return {};
 }
 

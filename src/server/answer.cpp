@@ -76,7 +76,7 @@ Status Answer::submit() {
   for (std::size_t i = 0; i < choices_.size(); ++i) {
     engine::GenerationRequest request = make_request(i);
     request.sampling.seed = seed + i;  // a choice is as reproducible as the request
-    const Status submitted = model_->engine->submit(std::move(request));
+    Status submitted = model_->engine->submit(std::move(request));
     if (submitted) continue;
     cancel();
     return submitted;

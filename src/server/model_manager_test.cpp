@@ -79,6 +79,7 @@ TEST(ModelManager, ManyWaitersShareOneLoad) {
   World world({"a"});
   ModelManager manager(world.options(), world.store, world.workers);
   std::vector<std::future<Result<ModelHandle>>> waiting;
+  waiting.reserve(100);
   for (int i = 0; i < 100; ++i) waiting.push_back(acquire(manager, "a"));
   EXPECT_EQ(waiting[0].wait_for(20ms), std::future_status::timeout) << "no thread waits with the load";
   world.gate.set_value();

@@ -19,7 +19,7 @@ http::Response error_response(const Error& error) {
   return json_response(shaped.status, std::move(shaped.body));
 }
 
-Dialect dialect_of(std::shared_ptr<const ollama::GenerateCall> call) {
+Dialect dialect_of(const std::shared_ptr<const ollama::GenerateCall>& call) {
   ollama::ReplyHeader header;
   header.model = call->request.model;
   auto writer = std::make_shared<ollama::StreamWriter>(header, *call);
@@ -55,7 +55,7 @@ Result<Exchange> prepare(ModelManager& models, Result<ollama::GenerateCall> pars
     SLUICE_TRY_STATUS(models.keep_alive(exchange.model, duration));
   }
   if (call->request.thinking.value_or(false)) exchange.admit = refuse_thoughtless;
-  exchange.dialect = dialect_of(std::move(call));
+  exchange.dialect = dialect_of(call);
   return exchange;
 }
 
@@ -65,7 +65,7 @@ http::Handler generation_handler(ServiceContext& context,
     auto parse = [&context, parse_call](const json::value& body) {
       return prepare(context.models, parse_call(body));
     };
-    return run_exchange(context, request, writer, std::move(parse), error_response);
+    return run_exchange(context, std::move(request), std::move(writer), std::move(parse), error_response);
   };
 }
 

@@ -123,7 +123,7 @@ http::Handler generation_handler(ServiceContext& context, PrepareCall prepare) {
     auto parse = [&context, prepare, request](const json::value& body) {
       return prepare(context.models, *request, body);
     };
-    return run_exchange(context, request, writer, std::move(parse), error_response);
+    return run_exchange(context, std::move(request), std::move(writer), std::move(parse), error_response);
   };
 }
 
