@@ -135,7 +135,7 @@ class Backend {
 
 // "auto" (best CPU table), "reference", or an ISA name ("scalar", "avx2", "avx512"). Throws on an unknown
 // name or an ISA that this host lacks. `threads` 0 = all cores; CPU back ends share one process-wide compute
-// pool.
+// pool, which the first of them sizes.
 std::unique_ptr<Backend> make_backend(std::string_view name, std::size_t threads);
 
 }  // namespace sluice::backend

@@ -45,12 +45,14 @@ template <typename... Args>
 #define SLUICE_CONCAT_(a, b) a##b
 #define SLUICE_CONCAT(a, b) SLUICE_CONCAT_(a, b)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in parentheses
 // SLUICE_TRY(auto x, f()): binds the value of a Result, or returns its error from the enclosing function.
 #define SLUICE_TRY(declaration, expression)                              \
   auto SLUICE_CONCAT(sluice_try_, __LINE__) = (expression);              \
   if (!SLUICE_CONCAT(sluice_try_, __LINE__))                             \
     return tl::unexpected(SLUICE_CONCAT(sluice_try_, __LINE__).error()); \
   declaration = std::move(*SLUICE_CONCAT(sluice_try_, __LINE__))
+// NOLINTEND(bugprone-macro-parentheses)
 
 // SLUICE_TRY_STATUS(f()): the same for Status, which carries no value.
 #define SLUICE_TRY_STATUS(expression)                                                                  \

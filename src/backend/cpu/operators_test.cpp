@@ -1,4 +1,4 @@
-// The small operators of every table against double loops, and attention of a ragged batch against each
+// The small operators of every table against reference/, and attention of a ragged batch against each
 // sequence alone.
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/kernels/select.h"
+#include "backend/reference/reference_backend.h"
 #include "base/compute_pool.h"
 
 namespace sluice::backend::cpu {
@@ -38,81 +39,99 @@ void for_tables(Test test) {
   }
 }
 
+void expect_near(const std::vector<float>& got, const std::vector<float>& expected, double limit) {
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    ASSERT_NEAR(got[i], expected[i], limit * std::max(1.0F, std::abs(expected[i]))) << i;
+}
+
 TEST(Operators, AddRmsNorm) {
-  for_tables([](CpuBackend& backend) {
+  for_tables([](Backend& backend) {
+    ReferenceBackend reference;
     for (const std::size_t width : {1, 15, 64, 576, 1000}) {
       constexpr std::size_t kRows = 11;
-      auto residual = random_values(kRows * width, 1);
-      auto x = random_values(kRows * width, 2);
-      const auto gain = random_values(width, 3);
-      const auto before = residual;
-      std::vector<float> out(kRows * width);
-      backend.add_rms_norm(tensor(out, kRows), tensor(residual, kRows), tensor(x, kRows), gain, 1e-5F);
-      for (std::size_t r = 0; r < kRows; ++r) {
-        double squares = 0;
-        for (std::size_t i = 0; i < width; ++i)
-          squares += std::pow(double{before[r * width + i]} + x[r * width + i], 2);
-        const double scale = 1 / std::sqrt(squares / static_cast<double>(width) + 1e-5);
-        for (std::size_t i = 0; i < width; ++i) {
-          const double sum = double{before[r * width + i]} + x[r * width + i];
-          ASSERT_NEAR(residual[r * width + i], sum, 1e-6);
-          ASSERT_NEAR(out[r * width + i], sum * scale * gain[i], 1e-4);
+      for (const bool adds : {true, false}) {
+        auto x = random_values(kRows * width, 2);
+        const auto gain = random_values(width, 3);
+        std::vector<float> residuals[2] = {random_values(kRows * width, 1), random_values(kRows * width, 1)};
+        std::vector<float> outs[2] = {std::vector<float>(kRows * width), std::vector<float>(kRows * width)};
+        Backend* backends[] = {&backend, &reference};
+        for (int i = 0; i < 2; ++i) {
+          backends[i]->add_rms_norm(tensor(outs[i], kRows), tensor(residuals[i], kRows),
+                                    adds ? tensor(x, kRows) : Tensor{}, gain, 1e-5F);
         }
+        expect_near(residuals[0], residuals[1], 1e-6);
+        expect_near(outs[0], outs[1], 1e-5);
       }
     }
   });
 }
 
 TEST(Operators, SiluAndMulOverTheWholeRange) {
-  for_tables([](CpuBackend& backend) {
+  for_tables([](Backend& backend) {
+    ReferenceBackend reference;
     constexpr std::size_t kWidth = 77;
     std::vector<float> gate_up(2 * kWidth, 1.0F);
     for (std::size_t i = 0; i < kWidth; ++i) gate_up[i] = (static_cast<float>(i) - 38) * 4;  // -152 to 152
     std::vector<float> out(kWidth);
+    std::vector<float> expected(kWidth);
     backend.silu_and_mul(tensor(out, 1), tensor(gate_up, 1));
-    for (std::size_t i = 0; i < kWidth; ++i) {
-      const double g = gate_up[i];
-      ASSERT_NEAR(out[i], g / (1 + std::exp(-g)), 1e-6 * std::max(1.0, std::abs(g))) << g;
-    }
+    reference.silu_and_mul(tensor(expected, 1), tensor(gate_up, 1));
+    expect_near(out, expected, 1e-6);
   });
 }
 
 TEST(Operators, NormAndRotationOfHeads) {
-  for_tables([](CpuBackend& backend) {
+  for_tables([](Backend& backend) {
+    ReferenceBackend reference;
     constexpr std::size_t kDim = 80;
     constexpr std::size_t kTokens = 9;
-    auto q = random_values(kTokens * 2 * kDim, 4);
-    auto k = random_values(kTokens * kDim, 5);
     const auto gain = random_values(kDim, 6);
-    const auto before = q;
     Rope rope;
     for (std::size_t i = 0; i < kDim / 2; ++i)
       rope.inverse_frequency.push_back(1.0F / std::pow(1e4F, 2.0F * static_cast<float>(i) / kDim));
     rope.attention_factor = 1.5F;
-    std::vector<std::int32_t> positions = {0, 1, 2, 3, 500, 501, 7, 8, 1000};
-    const QKNorm norm{gain, gain, 1e-6F};
-    backend.qk_norm_rope(tensor(q, kTokens), tensor(k, kTokens), kDim, norm, rope, positions);
-    for (std::size_t t = 0; t < kTokens; ++t) {
-      const float* head = before.data() + t * 2 * kDim + kDim;  // the second head
-      double squares = 0;
-      for (std::size_t i = 0; i < kDim; ++i) squares += double{head[i]} * head[i];
-      const double scale = 1 / std::sqrt(squares / kDim + 1e-6);
-      for (std::size_t i = 0; i < kDim / 2; ++i) {
-        const double angle = double{rope.inverse_frequency[i]} * positions[t];
-        const double a = head[i] * scale * gain[i];
-        const double b = head[i + kDim / 2] * scale * gain[i + kDim / 2];
-        ASSERT_NEAR(q[t * 2 * kDim + kDim + i], 1.5 * (a * std::cos(angle) - b * std::sin(angle)), 3e-4);
-        ASSERT_NEAR(q[t * 2 * kDim + kDim + kDim / 2 + i], 1.5 * (b * std::cos(angle) + a * std::sin(angle)),
-                    3e-4);
-      }
+    const std::vector<std::int32_t> positions = {0, 1, 2, 3, 500, 501, 7, 8, 130000};
+    for (const bool norms : {true, false}) {
+      const std::span<const float> gains = norms ? std::span<const float>(gain) : std::span<const float>();
+      auto q = random_values(kTokens * 2 * kDim, 4);
+      auto k = random_values(kTokens * kDim, 5);
+      auto expected_q = q;
+      auto expected_k = k;
+      backend.qk_norm_rope(tensor(q, kTokens), tensor(k, kTokens), kDim, {gains, gains, 1e-6F}, rope,
+                           positions);
+      reference.qk_norm_rope(tensor(expected_q, kTokens), tensor(expected_k, kTokens), kDim,
+                             {gains, gains, 1e-6F}, rope, positions);
+      expect_near(q, expected_q, 1e-5);
+      expect_near(k, expected_k, 1e-5);
     }
+  });
+}
+
+TEST(Operators, EmbedBiasAndGather) {
+  for_tables([](Backend& backend) {
+    ReferenceBackend reference;
+    auto table = random_values(20 * 48, 10);
+    const auto bias = random_values(48, 11);
+    const RowSegment segment{std::as_bytes(std::span(table)), DType::kF32, 20, {}};
+    const std::vector<std::int32_t> ids = {19, 0, 7, 7, 1, 2, 3, 4, 5, 6};
+    const std::vector<std::int32_t> rows = {9, 0, 3};
+    std::vector<float> results[2];
+    Backend* backends[] = {&backend, &reference};
+    for (int i = 0; i < 2; ++i) {
+      std::vector<float> out(ids.size() * 48);
+      results[i].resize(rows.size() * 48);
+      backends[i]->embed(tensor(out, ids.size()), *backends[i]->prepare({&segment, 1}, 48), ids);
+      backends[i]->add_bias(tensor(out, ids.size()), bias);
+      backends[i]->gather_rows(tensor(results[i], rows.size()), tensor(out, ids.size()), rows);
+    }
+    expect_near(results[0], results[1], 0);
   });
 }
 
 // Three sequences of other lengths in one call give what each gives alone, bit for bit; and what a row does
 // not see, even infinity, does not touch it.
 TEST(Operators, RaggedAttentionIsTheSameAlone) {
-  for_tables([](CpuBackend& backend) {
+  for_tables([](Backend& backend) {
     constexpr std::size_t kDim = 64;
     constexpr std::size_t kHeads = 4;
     const std::size_t lengths[] = {40, 300, 17};

@@ -263,14 +263,19 @@ void quantize_row(const float* x, std::size_t columns, std::int8_t* values, floa
   for (std::size_t block = 0; block < columns / 32; ++block) {
     const float* from = x + 32 * block;
     float largest = 0;
-    for (int i = 0; i < 32; ++i) largest = __builtin_fmaxf(largest, __builtin_fabsf(from[i]));
-    const float scale = largest / 127.0F;
-    const float inverse = largest > 0 ? 127.0F / largest : 0.0F;
-    scales[block] = scale;
+    float poison = 0;  // NaN when the block holds a NaN or an infinity, and then every product of this row
+    for (int i = 0; i < 32; ++i) {
+      largest = __builtin_fmaxf(largest, __builtin_fabsf(from[i]));
+      poison += from[i] * 0.0F;
+    }
+    // Below, 127 / largest would overflow; a NaN has no integer.
+    const bool is_zero = !(largest > 1e-30F) || poison != 0.0F;
+    const float inverse = is_zero ? 0.0F : 127.0F / largest;
+    scales[block] = is_zero ? poison : largest / 127.0F;
     for (int half = 0; half < 2; ++half) {
       std::int32_t sum = 0;
       for (int i = 16 * half; i < 16 * half + 16; ++i) {
-        const auto q = static_cast<std::int32_t>(__builtin_rintf(from[i] * inverse));
+        const auto q = is_zero ? 0 : static_cast<std::int32_t>(__builtin_rintf(from[i] * inverse));
         values[32 * block + i] = static_cast<std::int8_t>(q);
         sum += q;
       }

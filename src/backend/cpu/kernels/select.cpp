@@ -28,7 +28,7 @@ const KernelTable& select_table(std::string_view name) {
     names += fmt::format(" {}", table->name);
   }
   throw std::invalid_argument(
-      fmt::format("back end \"{}\" is not available here; this host has:{}", name, names));
+      fmt::format("back end \"{}\" is not available here; this host has:{} reference", name, names));
 }
 
 }  // namespace sluice::backend::cpu
