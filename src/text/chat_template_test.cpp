@@ -109,6 +109,7 @@ TEST(ChatTemplate, RefusesWhatItCannotRenderAtLoad) {
       {"{{ 'a }}", "string without end"},
       {"{{ x is weird }}", "test \"weird\""},
       {"{{ 1 +", "tag without end"},
+      {"{{ 1 < x < 3 }}", "chained comparison"},
       {"{% endfor %}", "without its beginning"}};
   for (const auto& [source, message] : cases) {
     const auto parsed = ChatTemplate::parse(source, "", "");
@@ -117,6 +118,71 @@ TEST(ChatTemplate, RefusesWhatItCannotRenderAtLoad) {
   }
   EXPECT_FALSE(ChatTemplate::parse("{{ " + std::string(100000, '(') + " }}", "", ""));
   EXPECT_FALSE(ChatTemplate::parse(std::string(2 << 20, 'x'), "", ""));
+}
+
+// What walks a tree recursively must never meet a deep one.
+TEST(ChatTemplate, RefusesDeepTreesAtLoad) {
+  const auto repeated = [](std::string_view part, std::size_t count) {
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) text += part;
+    return text;
+  };
+  constexpr std::size_t kMany = 40000;
+  const std::string sources[] = {"{{ 1" + repeated(" + 1", kMany) + " }}",
+                                 "{{ x" + repeated(".a", kMany) + " }}",
+                                 "{{ x" + repeated("[0]", kMany) + " }}",
+                                 "{{ x" + repeated("|trim", kMany) + " }}",
+                                 "{{ x" + repeated(" is none", kMany) + " }}",
+                                 "{{ " + repeated("not ", kMany) + "x }}",
+                                 "{{ " + repeated("(", kMany),
+                                 "{{ " + repeated("[", kMany),
+                                 "{{ x" + repeated(" or x", kMany) + " }}",
+                                 "{{ x" + repeated(" ~ x", kMany) + " }}",
+                                 "{{ x" + repeated(" if x else x", kMany) + " }}",
+                                 "{% if x %}" + repeated("{% elif x %}", kMany) + "{% endif %}",
+                                 repeated("{% if x %}", kMany),
+                                 repeated("{% for x in y %}", kMany)};
+  for (const std::string& source : sources) {
+    const auto parsed = ChatTemplate::parse(source, "", "");
+    ASSERT_FALSE(parsed) << source.substr(0, 30);
+    EXPECT_NE(parsed.error().message.find("line 1"), std::string::npos) << parsed.error().message;
+  }
+  EXPECT_TRUE(ChatTemplate::parse("{{ 1" + repeated(" + 1", 150) + " }}", "", "")) << "real chains are short";
+}
+
+std::string render_error(const char* source) {
+  const auto parsed = ChatTemplate::parse(source, "", "");
+  if (!parsed) return "at load: " + parsed.error().message;
+  const auto rendered = (*parsed)->render({});
+  return rendered ? "rendered" : rendered.error().message;
+}
+
+TEST(ChatTemplate, BoundsValuesWhileRendering) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"{% set ns = namespace(l=[]) %}{% for i in range(1000) %}{% set ns.l = [ns.l] %}{% endfor %}",
+       "deeper than 64"},
+      {"{% set ns = namespace(l=[1]) %}{% for i in range(60) %}{% set ns.l = [ns.l, ns.l] %}{% endfor %}",
+       "steps"},
+      {"{% set ns = namespace(t='x') %}{% for i in range(60) %}{% set ns.t = ns.t ~ ns.t %}{% endfor %}",
+       "bytes"},
+      {"{% set ns = namespace(t='x') %}{% for i in range(20) %}{% set ns.t = ns.t ~ ns.t %}{% endfor %}"
+       "{{ ns.t.replace('x', ns.t) }}",
+       "bytes"},
+      {"{% set ns = namespace(x=1) %}{{ ns | tojson }}", "no JSON form"},
+      {"{% set d = {'a': 1} %}{% set d.a = 2 %}", "not a namespace"},
+      {"{% set ns = namespace() %}{% set ns.self = ns %}{{ ns }}", "cannot be printed"}};
+  for (const auto& [source, message] : cases)
+    EXPECT_NE(render_error(source).find(message), std::string::npos)
+        << source << ": " << render_error(source);
+  EXPECT_EQ(
+      render_error(
+          "{{ range(0, 9223372036854775, 4611686018427387)|length }}{{ [1, 2][::999999999999999999] }}"),
+      "chat template, line 1: a list or mapping cannot be printed; use tojson");
+  // A chain of namespaces, each inside the one before, is destroyed without recursion.
+  EXPECT_EQ(render_error(
+                "{% set h = namespace() %}{% set h.tail = h %}{% for i in range(50000) %}{% set t = h.tail %}"
+                "{% set t.next = namespace() %}{% set h.tail = t.next %}{% endfor %}"),
+            "rendered");
 }
 
 TEST(ChatTemplate, ErrorsAndBoundsWhileRendering) {

@@ -37,6 +37,7 @@ struct Expression {
   std::vector<ExpressionPtr> items;
   std::vector<std::pair<std::string, ExpressionPtr>> named;  // keyword arguments
   bool negated = false;
+  int depth = 1;  // of the tree below: what walking it needs of the stack
 };
 
 struct Node {

@@ -2,71 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "text/template/text_functions.h"
 
 namespace sluice::text {
 namespace {
 
-constexpr std::string_view kBlank = " \t\n\r\v\f";
-
 tl::unexpected<Error> wrong(std::string_view what) { return fail(ErrorCode::kInvalidArgument, "{}", what); }
-
-MarkedText strip(const MarkedText& text, std::string_view characters, bool front, bool back) {
-  std::size_t begin = 0;
-  std::size_t end = text.chars.size();
-  while (front && begin < end && characters.find(text.chars[begin]) != std::string_view::npos) ++begin;
-  while (back && end > begin && characters.find(text.chars[end - 1]) != std::string_view::npos) --end;
-  return text.substr(begin, end - begin);
-}
-
-ValueList split_blank(const MarkedText& text) {
-  ValueList parts;
-  std::size_t at = 0;
-  while ((at = text.chars.find_first_not_of(kBlank, at)) != std::string::npos) {
-    const std::size_t end = std::min(text.chars.find_first_of(kBlank, at), text.chars.size());
-    parts.push_back({text.substr(at, end - at)});
-    at = end;
-  }
-  return parts;
-}
-
-ValueList split_by(const MarkedText& text, std::string_view separator, std::int64_t splits_max) {
-  ValueList parts;
-  std::size_t at = 0;
-  for (std::int64_t i = 0; splits_max < 0 || i < splits_max; ++i) {
-    const std::size_t found = text.chars.find(separator, at);
-    if (found == std::string::npos) break;
-    parts.push_back({text.substr(at, found - at)});
-    at = found + separator.size();
-  }
-  parts.push_back({text.substr(at)});
-  return parts;
-}
-
-MarkedText replace_all(const MarkedText& text, std::string_view from, const MarkedText& to) {
-  MarkedText out;
-  const ValueList parts = split_by(text, from, -1);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) out.append(to);
-    out.append(*parts[i].text());
-  }
-  return out;
-}
-
-// ASCII alone, which is what templates change the case of (roles, types); other letters are refused, not left
-// wrong.
-Result<Value> change_case(MarkedText text, bool upper) {
-  for (char& c : text.chars) {
-    if ((c & 0x80) != 0) return wrong("upper and lower work on ASCII text only");
-    if (upper && c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
-    if (!upper && c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  }
-  return Value{std::move(text)};
-}
-
-std::size_t count_points(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
 
 Result<Value> length_of(const Value& value) {
   if (value.text() != nullptr) return Value{static_cast<std::int64_t>(count_points(value.text()->chars))};
@@ -115,18 +58,29 @@ std::string number_text(double number) {
   return text;
 }
 
-void write_json(MarkedText& out, const Value& value, int indent, int depth) {
+Status write_scalar(MarkedText& out, const Value& value) {
+  if (value.is_undefined() || value.name_space() != nullptr) return wrong("this value has no JSON form");
+  if (value.text() != nullptr) {
+    write_string(out, *value.text());
+    return {};
+  }
+  std::string text = "null";
+  if (const auto* flag = value.as<bool>()) text = *flag ? "true" : "false";
+  if (const auto* whole = value.as<std::int64_t>()) text = std::to_string(*whole);
+  if (const auto* number = value.as<double>()) text = number_text(*number);
+  out.append(MarkedText::scaffold(text));
+  return {};
+}
+
+Status write_json(MarkedText& out, const Value& value, int indent, int depth) {
   const auto put = [&](std::string_view text) { out.append(MarkedText::scaffold(text)); };
   const auto separate = [&](bool is_first, int level) {
     if (!is_first) put(indent < 0 ? ", " : ",");
     if (indent >= 0) put("\n" + std::string(static_cast<std::size_t>(indent * level), ' '));
   };
-  if (value.text() != nullptr) return write_string(out, *value.text());
-  if (const auto* flag = value.as<bool>()) return put(*flag ? "true" : "false");
-  if (const auto* whole = value.as<std::int64_t>()) return put(std::to_string(*whole));
-  if (const auto* number = value.as<double>()) return put(number_text(*number));
+  SLUICE_TRY_STATUS(check_bytes(out.chars.size()));
   const bool is_list = value.list() != nullptr;
-  if (!is_list && value.dict() == nullptr) return put("null");
+  if (!is_list && value.dict() == nullptr) return write_scalar(out, value);
   put(is_list ? "[" : "{");
   const std::size_t count = is_list ? value.list()->size() : value.dict()->size();
   for (std::size_t i = 0; i < count; ++i) {
@@ -135,10 +89,13 @@ void write_json(MarkedText& out, const Value& value, int indent, int depth) {
       write_string(out, MarkedText::user((*value.dict())[i].first));
       put(": ");
     }
-    write_json(out, is_list ? (*value.list())[i] : (*value.dict())[i].second, indent, depth + 1);
+    const Status item =
+        write_json(out, is_list ? (*value.list())[i] : (*value.dict())[i].second, indent, depth + 1);
+    SLUICE_TRY_STATUS(item);
   }
   if (indent >= 0 && count > 0) put("\n" + std::string(static_cast<std::size_t>(indent * depth), ' '));
   put(is_list ? "]" : "}");
+  return {};
 }
 
 Result<Value> join(const Value& value, const MarkedText& separator) {
@@ -148,12 +105,15 @@ Result<Value> join(const Value& value, const MarkedText& separator) {
     if (i > 0) out.append(separator);
     SLUICE_TRY(const MarkedText part, to_text((*value.list())[i]));
     out.append(part);
+    SLUICE_TRY_STATUS(check_bytes(out.chars.size()));
   }
   return Value{std::move(out)};
 }
 
-Result<Value> text_filter(std::string_view name, const MarkedText& text) {
-  if (name == "trim") return Value{strip(text, kBlank, true, true)};
+Result<Value> text_filter(std::string_view name, const Value& value, const ValueList& arguments) {
+  SLUICE_TRY(const MarkedText text, to_text(value));  // of a number too, as in jinja2
+  if (name == "trim")
+    return Value{strip(text, arguments.empty() ? nullptr : arguments[0].text(), true, true)};
   if (name == "upper" || name == "lower") return change_case(text, name == "upper");
   return fail(ErrorCode::kInvalidArgument, "filter {} cannot be used here", name);
 }
@@ -171,7 +131,7 @@ Result<Value> list_filter(std::string_view name, const Value& value, const Value
     if (value.list()->empty()) return Value{};
     return name == "first" ? value.list()->front() : value.list()->back();
   }
-  return text_filter(name, value.text() != nullptr ? *value.text() : MarkedText());
+  return text_filter(name, value, arguments);
 }
 
 bool contains(const Value& container, const Value& item) {
@@ -198,6 +158,11 @@ Result<Value> arithmetic(char op, double x, double y, bool is_whole) {
   return Value{result};
 }
 
+std::int64_t whole_of(const Value& value) {
+  const auto* flag = value.as<bool>();
+  return flag != nullptr ? std::int64_t{*flag} : *value.as<std::int64_t>();
+}
+
 bool number_of(const Value& value, double& out) {
   if (const auto* whole = value.as<std::int64_t>())
     out = static_cast<double>(*whole);
@@ -222,9 +187,9 @@ Result<MarkedText> to_text(const Value& value) {
   return wrong("a list or mapping cannot be printed; use tojson");
 }
 
-MarkedText to_json(const Value& value, int indent) {
+Result<MarkedText> to_json(const Value& value, int indent) {
   MarkedText out;
-  write_json(out, value, indent, 0);
+  SLUICE_TRY_STATUS(write_json(out, value, indent, 0));
   return out;
 }
 
@@ -237,7 +202,8 @@ Result<Value> apply_filter(std::string_view name, const Value& value, const Valu
       if (key == "indent" && whole != nullptr && *whole >= 0 && *whole <= 16)
         indent = static_cast<int>(*whole);
     }
-    return Value{to_json(value, indent)};
+    SLUICE_TRY(MarkedText text, to_json(value, indent));
+    return Value{std::move(text)};
   }
   if (name == "default") {
     const bool replaces_false = arguments.size() > 1 && is_true(arguments[1]);
@@ -268,8 +234,7 @@ Result<Value> call_method(std::string_view name, const Value& value, const Value
   if (text == nullptr) return fail(ErrorCode::kInvalidArgument, "this value has no method {}", name);
   if (name == "upper" || name == "lower") return change_case(*text, name == "upper");
   if (name.ends_with("strip")) {
-    return Value{strip(*text, first != nullptr ? std::string_view(first->chars) : kBlank, name != "rstrip",
-                       name != "lstrip")};
+    return Value{strip(*text, first, name != "rstrip", name != "lstrip")};
   }
   if (name == "split") {
     if (first == nullptr) return Value::make_list(split_blank(*text));
@@ -281,7 +246,8 @@ Result<Value> call_method(std::string_view name, const Value& value, const Value
   if (name == "startswith") return Value{text->chars.starts_with(first->chars)};
   if (name == "endswith") return Value{text->chars.ends_with(first->chars)};
   if (name == "replace" && arguments.size() > 1 && arguments[1].text() != nullptr && !first->chars.empty()) {
-    return Value{replace_all(*text, first->chars, *arguments[1].text())};
+    SLUICE_TRY(MarkedText replaced, replace_all(*text, first->chars, *arguments[1].text()));
+    return Value{std::move(replaced)};
   }
   return fail(ErrorCode::kInvalidArgument, "method {} cannot be used here", name);
 }
@@ -320,6 +286,16 @@ Result<Value> apply_operator(std::string_view op, const Value& a, const Value& b
   }
   if (is_order) return Value{op == "<" ? x < y : op == ">" ? x > y : op == "<=" ? x <= y : x >= y};
   const bool is_whole = a.as<double>() == nullptr && b.as<double>() == nullptr;
+  if (is_whole) {
+    std::int64_t exact = 0;
+    const std::int64_t left = whole_of(a);
+    const std::int64_t right = whole_of(b);
+    const bool overflows = op == "+"   ? __builtin_add_overflow(left, right, &exact)
+                           : op == "-" ? __builtin_sub_overflow(left, right, &exact)
+                           : op == "*" ? __builtin_mul_overflow(left, right, &exact)
+                                       : true;
+    if (!overflows) return Value{exact};
+  }
   return arithmetic(op == "//" ? 'd' : op[0], x, y, is_whole);
 }
 

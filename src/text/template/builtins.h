@@ -20,7 +20,8 @@ Result<Value> apply_operator(std::string_view op, const Value& a, const Value& b
 bool passes_test(std::string_view name, const Value& value);
 // As {{ value }} prints it; undefined prints nothing.
 Result<MarkedText> to_text(const Value& value);
-// Python's json.dumps(value, ensure_ascii=False); `indent` < 0: on one line.
-MarkedText to_json(const Value& value, int indent);
+// Python's json.dumps(value, ensure_ascii=False); `indent` < 0: on one line. Values are at most
+// kValueDepthMax deep.
+Result<MarkedText> to_json(const Value& value, int indent);
 
 }  // namespace sluice::text

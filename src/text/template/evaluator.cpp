@@ -14,6 +14,13 @@ class Evaluator {
  public:
   explicit Evaluator(ValueDict globals) { scopes_.push_back(std::move(globals)); }
 
+  // A namespace may hold itself: emptied, none keeps another alive, and none is destroyed inside another.
+  ~Evaluator() {
+    for (const auto& name_space : namespaces_) name_space->attributes.clear();
+  }
+  Evaluator(const Evaluator&) = delete;
+  Evaluator& operator=(const Evaluator&) = delete;
+
   Result<MarkedText> run(const NodeList& nodes) {
     SLUICE_TRY_STATUS(run_nodes(nodes));
     return std::move(output_);
@@ -21,9 +28,35 @@ class Evaluator {
 
  private:
   Status count_step(int line) {
-    if (++steps_ <= kStepsMax && output_.chars.size() <= kOutputBytesMax) return {};
-    return fail(ErrorCode::kInvalidArgument, "chat template, line {}: more than {} steps or {} bytes", line,
-                kStepsMax, kOutputBytesMax);
+    if (++steps_ <= kStepsMax && output_.chars.size() <= kOutputBytesMax && work_bytes_ <= kWorkBytesMax)
+      return {};
+    return fail(ErrorCode::kInvalidArgument,
+                "chat template, line {}: more than {} steps, {} bytes of output or {} bytes of values", line,
+                kStepsMax, kOutputBytesMax, kWorkBytesMax);
+  }
+
+  // A made value: its bytes count as work.
+  Result<Value> made(Result<Value> value, int line) {
+    if (value && value->text() != nullptr) work_bytes_ += 2 * value->text()->chars.size();
+    if (value && value->list() != nullptr) work_bytes_ += value->list()->size() * sizeof(Value);
+    return at_line(std::move(value), line);
+  }
+
+  // A made list or mapping: bounded in depth, or what walks it later would need an unbounded stack. What is
+  // shared is walked each time it is met, so steps bound that too.
+  Status check_depth(const Value& value, int line, int depth = 0) {
+    if (depth > kValueDepthMax) {
+      return fail(ErrorCode::kInvalidArgument, "chat template, line {}: values nested deeper than {}", line,
+                  kValueDepthMax);
+    }
+    if (value.list() == nullptr && value.dict() == nullptr) return {};
+    SLUICE_TRY_STATUS(count_step(line));
+    if (const ValueList* list = value.list()) {
+      for (const Value& item : *list) SLUICE_TRY_STATUS(check_depth(item, line, depth + 1));
+      return {};
+    }
+    for (const auto& [key, item] : *value.dict()) SLUICE_TRY_STATUS(check_depth(item, line, depth + 1));
+    return {};
   }
 
   template <typename T>
@@ -71,12 +104,12 @@ class Evaluator {
       assign(scopes_.back(), node.targets[0], std::move(value));
       return {};
     }
-    ValueDict* dict = find(node.targets[0]).dict();
-    if (dict == nullptr) {
+    Namespace* name_space = find(node.targets[0]).name_space();
+    if (name_space == nullptr) {
       return fail(ErrorCode::kInvalidArgument, "chat template, line {}: {} is not a namespace", node.line,
                   node.targets[0]);
     }
-    assign(*dict, node.text, std::move(value));
+    assign(name_space->attributes, node.text, std::move(value));
     return {};
   }
 
@@ -159,7 +192,9 @@ class Evaluator {
         return find(e.text);
       case Kind::kList: {
         SLUICE_TRY(ValueList items, evaluate_all(e.items));
-        return Value::make_list(std::move(items));
+        const Value list = Value::make_list(std::move(items));
+        SLUICE_TRY_STATUS(check_depth(list, e.line));
+        return made(list, e.line);
       }
       case Kind::kDict:
         return evaluate_dict(e);
@@ -169,7 +204,7 @@ class Evaluator {
       }
       case Kind::kNegate: {
         SLUICE_TRY(const Value value, evaluate(*e.a));
-        return at_line(apply_operator("-", Value{std::int64_t{0}}, value), e.line);
+        return made(apply_operator("-", Value{std::int64_t{0}}, value), e.line);
       }
       case Kind::kBinary:
         return evaluate_binary(e);
@@ -188,19 +223,19 @@ class Evaluator {
     SLUICE_TRY(const Value value, evaluate(*e.a));
     if (e.kind == Kind::kMember) return at_line(member(value, e.text), e.line);
     if (e.kind == Kind::kTest) return Value{passes_test(e.text, value) != e.negated};
-    if (e.kind == Kind::kSlice) return slice(e, value);
+    if (e.kind == Kind::kSlice) return made(slice(e, value), e.line);
     if (e.kind == Kind::kIndex) {
       SLUICE_TRY(const Value index, evaluate(*e.b));
       return at_line(subscript(value, index), e.line);
     }
     SLUICE_TRY(const ValueList arguments, evaluate_all(e.items));
-    if (e.kind == Kind::kMethod) return at_line(call_method(e.text, value, arguments), e.line);
+    if (e.kind == Kind::kMethod) return made(call_method(e.text, value, arguments), e.line);
     NamedValues named;
     for (const auto& [name, expression] : e.named) {
       SLUICE_TRY(Value option, evaluate(*expression));
       named.emplace_back(name, std::move(option));
     }
-    return at_line(apply_filter(e.text, value, arguments, named), e.line);
+    return made(apply_filter(e.text, value, arguments, named), e.line);
   }
 
   Result<ValueList> evaluate_all(const std::vector<ExpressionPtr>& expressions) {
@@ -219,7 +254,9 @@ class Evaluator {
       SLUICE_TRY(const MarkedText key, at_line(to_text(flat[i]), e.line));
       assign(dict, key.chars, flat[i + 1]);
     }
-    return Value::make_dict(std::move(dict));
+    Value value = Value::make_dict(std::move(dict));
+    SLUICE_TRY_STATUS(check_depth(value, e.line));
+    return value;
   }
 
   Result<Value> evaluate_binary(const Expression& e) {
@@ -228,11 +265,12 @@ class Evaluator {
     if (e.text == "or" && is_true(left)) return left;
     SLUICE_TRY(Value right, evaluate(*e.b));
     if (e.text == "and" || e.text == "or") return right;
-    return at_line(apply_operator(e.text, left, right), e.line);
+    return made(apply_operator(e.text, left, right), e.line);
   }
 
   static Result<Value> member(const Value& value, const std::string& name) {
     if (value.dict() != nullptr) return look_up(*value.dict(), name);
+    if (value.name_space() != nullptr) return look_up(value.name_space()->attributes, name);
     if (value.is_undefined()) return fail(ErrorCode::kInvalidArgument, "\"{}\" of an undefined value", name);
     return Value{};
   }
@@ -268,7 +306,7 @@ class Evaluator {
       return fail(ErrorCode::kInvalidArgument, "chat template, line {}: this value cannot be sliced", e.line);
     }
     const auto size = static_cast<std::int64_t>(text != nullptr ? text->chars.size() : value.list()->size());
-    const std::int64_t step = bounds[2];
+    const std::int64_t step = std::clamp(bounds[2], -size - 1, size + 1);  // no farther than the whole
     if (step == 0)
       return fail(ErrorCode::kInvalidArgument, "chat template, line {}: slice step is zero", e.line);
     const auto place = [&](std::size_t i, std::int64_t otherwise) {
@@ -292,12 +330,13 @@ class Evaluator {
   Result<Value> call(const Expression& e) {
     SLUICE_TRY(const ValueList arguments, evaluate_all(e.items));
     if (e.text == "namespace") {
-      ValueDict dict;
+      auto name_space = std::make_shared<Namespace>();
       for (const auto& [name, expression] : e.named) {
         SLUICE_TRY(Value value, evaluate(*expression));
-        assign(dict, name, std::move(value));
+        assign(name_space->attributes, name, std::move(value));
       }
-      return Value::make_dict(std::move(dict));
+      namespaces_.push_back(name_space);
+      return Value{std::move(name_space)};
     }
     if (e.text == "raise_exception") {
       const bool has_text = !arguments.empty() && arguments[0].text() != nullptr;
@@ -319,16 +358,19 @@ class Evaluator {
     if (arguments.empty() || bounds[2] == 0)
       return fail(ErrorCode::kInvalidArgument, "chat template, line {}: bad range", e.line);
     ValueList items;
-    for (std::int64_t i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1]; i += bounds[2]) {
+    for (std::int64_t i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1];) {
       SLUICE_TRY_STATUS(count_step(e.line));
       items.push_back({i});
+      if (__builtin_add_overflow(i, bounds[2], &i)) break;
     }
-    return Value::make_list(std::move(items));
+    return made(Value::make_list(std::move(items)), e.line);
   }
 
   std::vector<ValueDict> scopes_;
   MarkedText output_;
   std::size_t steps_ = 0;
+  std::size_t work_bytes_ = 0;
+  std::vector<std::shared_ptr<Namespace>> namespaces_;
 };
 
 }  // namespace

@@ -71,12 +71,23 @@ ExpressionPtr ExpressionParser::make(Kind kind) const {
   expression->line = peek().line;
   return expression;
 }
-ExpressionPtr ExpressionParser::binary(std::string op, ExpressionPtr a, ExpressionPtr b) const {
+Result<ExpressionPtr> ExpressionParser::binary(std::string op, ExpressionPtr a, ExpressionPtr b) const {
   auto expression = make(Kind::kBinary);
   expression->text = std::move(op);
   expression->a = std::move(a);
   expression->b = std::move(b);
-  return expression;
+  return complete(std::move(expression));
+}
+Result<ExpressionPtr> ExpressionParser::complete(ExpressionPtr expression) {
+  const auto add = [&](const ExpressionPtr& child) {
+    if (child) expression->depth = std::max(expression->depth, child->depth + 1);
+  };
+  for (const ExpressionPtr* child : {&expression->a, &expression->b, &expression->c}) add(*child);
+  for (const ExpressionPtr& item : expression->items) add(item);
+  for (const auto& [name, value] : expression->named) add(value);
+  if (expression->depth <= kExpressionDepthMax) return expression;
+  return fail(ErrorCode::kInvalidArgument, "line {}: an expression is deeper than {}", expression->line,
+              kExpressionDepthMax);
 }
 
 Result<ExpressionPtr> ExpressionParser::parse_expression() {
@@ -90,7 +101,7 @@ Result<ExpressionPtr> ExpressionParser::parse_expression() {
     if (take_name("else")) {
       SLUICE_TRY(condition->c, parse_expression());
     }
-    value = std::move(condition);
+    SLUICE_TRY(value, complete(std::move(condition)));
   }
   --depth_;
   return value;
@@ -100,7 +111,7 @@ Result<ExpressionPtr> ExpressionParser::parse_or() {
   SLUICE_TRY(ExpressionPtr left, parse_and());
   while (take_name("or")) {
     SLUICE_TRY(ExpressionPtr right, parse_and());
-    left = binary("or", std::move(left), std::move(right));
+    SLUICE_TRY(left, binary("or", std::move(left), std::move(right)));
   }
   return left;
 }
@@ -109,7 +120,7 @@ Result<ExpressionPtr> ExpressionParser::parse_and() {
   SLUICE_TRY(ExpressionPtr left, parse_not());
   while (take_name("and")) {
     SLUICE_TRY(ExpressionPtr right, parse_not());
-    left = binary("and", std::move(left), std::move(right));
+    SLUICE_TRY(left, binary("and", std::move(left), std::move(right)));
   }
   return left;
 }
@@ -121,14 +132,14 @@ Result<ExpressionPtr> ExpressionParser::parse_not() {
   for (; count > 0; --count) {
     auto negation = make(Kind::kNot);
     negation->a = std::move(value);
-    value = std::move(negation);
+    SLUICE_TRY(value, complete(std::move(negation)));
   }
   return value;
 }
 
 Result<ExpressionPtr> ExpressionParser::parse_comparison() {
   SLUICE_TRY(ExpressionPtr left, parse_binary(0));
-  while (true) {
+  for (bool is_chained = false;; is_chained = true) {
     std::string op;
     for (const char* symbol : {"==", "!=", "<=", ">=", "<", ">"})
       if (op.empty() && take_symbol(symbol)) op = symbol;
@@ -138,8 +149,9 @@ Result<ExpressionPtr> ExpressionParser::parse_comparison() {
       op = "not in";
     }
     if (op.empty()) return left;
+    if (is_chained) return unsupported("chained comparison", op);  // Python's a < b < c
     SLUICE_TRY(ExpressionPtr right, parse_binary(0));
-    left = binary(op, std::move(left), std::move(right));
+    SLUICE_TRY(left, binary(op, std::move(left), std::move(right)));
   }
 }
 
@@ -151,7 +163,7 @@ Result<ExpressionPtr> ExpressionParser::parse_binary(int level) {
   while (peek().kind == TokenKind::kSymbol && contains(kOperators[level], peek().text)) {
     const std::string op = tokens_[at_++].text;
     SLUICE_TRY(ExpressionPtr right, parse_binary(level + 1));
-    left = binary(op, std::move(left), std::move(right));
+    SLUICE_TRY(left, binary(op, std::move(left), std::move(right)));
   }
   return left;
 }
@@ -164,7 +176,7 @@ Result<ExpressionPtr> ExpressionParser::parse_unary() {
   auto negation = make(Kind::kNegate);
   SLUICE_TRY(ExpressionPtr primary, parse_primary());
   SLUICE_TRY(negation->a, parse_postfix(std::move(primary)));
-  return negation;
+  return complete(std::move(negation));
 }
 
 Result<ExpressionPtr> ExpressionParser::parse_primary() {
@@ -210,7 +222,7 @@ Result<ExpressionPtr> ExpressionParser::parse_name() {
   if (!contains(kFunctions, name)) return unsupported("function", name);
   expression->kind = Kind::kCall;
   SLUICE_TRY_STATUS(parse_arguments(*expression));
-  return expression;
+  return complete(std::move(expression));
 }
 
 Result<ExpressionPtr> ExpressionParser::parse_brackets() {
@@ -238,7 +250,7 @@ Result<ExpressionPtr> ExpressionParser::parse_brackets() {
     if (!take_symbol(",") && !is_symbol(close))
       return expect_symbol(close).map([] { return ExpressionPtr(); });
   }
-  return expression;
+  return complete(std::move(expression));
 }
 
 Result<ExpressionPtr> ExpressionParser::parse_postfix(ExpressionPtr value) {
@@ -255,14 +267,14 @@ Result<ExpressionPtr> ExpressionParser::parse_postfix(ExpressionPtr value) {
       if (is_symbol("(")) {
         SLUICE_TRY_STATUS(parse_arguments(*filter));
       }
-      value = std::move(filter);
+      SLUICE_TRY(value, complete(std::move(filter)));
     } else if (take_name("is")) {
       auto test = make(Kind::kTest);
       test->negated = take_name("not");
       SLUICE_TRY(test->text, take_word());
       if (!contains(kTests, test->text)) return unsupported("test", test->text);
       test->a = std::move(value);
-      value = std::move(test);
+      SLUICE_TRY(value, complete(std::move(test)));
     } else {
       return value;
     }
@@ -273,11 +285,11 @@ Result<ExpressionPtr> ExpressionParser::parse_member(ExpressionPtr value) {
   auto member = make(Kind::kMember);
   SLUICE_TRY(member->text, take_word());
   member->a = std::move(value);
-  if (!is_symbol("(")) return member;
+  if (!is_symbol("(")) return complete(std::move(member));
   if (!contains(kMethods, member->text)) return unsupported("method", member->text);
   member->kind = Kind::kMethod;
   SLUICE_TRY_STATUS(parse_arguments(*member));
-  return member;
+  return complete(std::move(member));
 }
 
 Result<ExpressionPtr> ExpressionParser::parse_subscript(ExpressionPtr value) {
@@ -295,11 +307,11 @@ Result<ExpressionPtr> ExpressionParser::parse_subscript(ExpressionPtr value) {
   }
   SLUICE_TRY_STATUS(expect_symbol("]"));
   slice->items.resize(3);
-  if (is_slice) return slice;
+  if (is_slice) return complete(std::move(slice));
   slice->kind = Kind::kIndex;
   slice->b = std::move(slice->items[0]);
   if (!slice->b) return fail(ErrorCode::kInvalidArgument, "line {}: empty subscript", slice->line);
-  return slice;
+  return complete(std::move(slice));
 }
 
 Status ExpressionParser::parse_arguments(Expression& call) {

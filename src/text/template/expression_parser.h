@@ -11,7 +11,8 @@
 
 namespace sluice::text {
 
-inline constexpr int kNestingMax = 100;
+inline constexpr int kNestingMax = 100;          // of blocks and brackets
+inline constexpr int kExpressionDepthMax = 200;  // of a tree: also chains such as a + b + c or x.a.b.c
 
 class ExpressionParser {
  public:
@@ -39,7 +40,9 @@ class ExpressionParser {
 
  private:
   ExpressionPtr make(Expression::Kind kind) const;
-  ExpressionPtr binary(std::string op, ExpressionPtr a, ExpressionPtr b) const;
+  Result<ExpressionPtr> binary(std::string op, ExpressionPtr a, ExpressionPtr b) const;
+  // Sets the depth of a node whose children are complete; error when it is too deep.
+  static Result<ExpressionPtr> complete(ExpressionPtr expression);
   Result<ExpressionPtr> parse_and();
   Result<ExpressionPtr> parse_not();
   Result<ExpressionPtr> parse_comparison();

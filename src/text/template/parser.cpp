@@ -64,7 +64,10 @@ class Parser : private ExpressionParser {
     if (end == "elif") {
       auto inner = std::make_unique<Node>();
       inner->line = peek().line;
+      if (++depth_ > kNestingMax)
+        return fail(ErrorCode::kInvalidArgument, "line {}: more than {} elif", inner->line, kNestingMax);
       SLUICE_TRY_STATUS(parse_if(*inner));  // takes the endif
+      --depth_;
       node.otherwise.push_back(std::move(inner));
       return {};
     }

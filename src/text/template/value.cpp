@@ -1,5 +1,7 @@
 #include "text/template/value.h"
 
+#include <algorithm>
+
 namespace sluice::text {
 
 Value Value::from_json(const json::value& value) {
@@ -26,7 +28,7 @@ bool is_true(const Value& value) {
   if (const auto* text = value.text()) return !text->chars.empty();
   if (const auto* list = value.list()) return !list->empty();
   if (const auto* dict = value.dict()) return !dict->empty();
-  return false;
+  return value.name_space() != nullptr;
 }
 
 namespace {
@@ -45,6 +47,20 @@ bool to_double(const Value& value, double& out) {
 
 }  // namespace
 
+namespace {
+
+// Whatever their order.
+bool equal_dicts(const ValueDict& a, const ValueDict& b) {
+  if (a.size() != b.size()) return false;
+  for (const auto& [key, value] : a) {
+    const auto found = std::ranges::find(b, key, &ValueDict::value_type::first);
+    if (found == b.end() || !equals(value, found->second)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool equals(const Value& a, const Value& b) {
   double x = 0;
   double y = 0;
@@ -56,7 +72,8 @@ bool equals(const Value& a, const Value& b) {
       if (!equals((*a.list())[i], (*b.list())[i])) return false;
     return true;
   }
-  if (a.dict() != nullptr && b.dict() != nullptr) return a.dict() == b.dict();
+  if (a.dict() != nullptr && b.dict() != nullptr) return equal_dicts(*a.dict(), *b.dict());
+  if (a.name_space() != nullptr) return a.name_space() == b.name_space();
   return (a.is_none() && b.is_none()) || (a.is_undefined() && b.is_undefined());
 }
 

@@ -38,11 +38,12 @@ using ValueDict = std::vector<std::pair<std::string, Value>>;  // in order of in
 
 struct Undefined {};
 struct None {};
+struct Namespace;  // namespace(): the one value that a template can change
 
 struct Value {
-  // Lists and dictionaries are shared, as in Python: a namespace is changed through every name it has.
-  std::variant<Undefined, None, bool, std::int64_t, double, MarkedText, std::shared_ptr<ValueList>,
-               std::shared_ptr<ValueDict>>
+  // Lists and dictionaries are shared and never change.
+  std::variant<Undefined, None, bool, std::int64_t, double, MarkedText, std::shared_ptr<const ValueList>,
+               std::shared_ptr<const ValueDict>, std::shared_ptr<Namespace>>
       data;
 
   template <typename T>
@@ -51,21 +52,29 @@ struct Value {
   }
   const MarkedText* text() const { return as<MarkedText>(); }
   const ValueList* list() const {
-    const auto* shared = as<std::shared_ptr<ValueList>>();
+    const auto* shared = as<std::shared_ptr<const ValueList>>();
     return shared != nullptr ? shared->get() : nullptr;
   }
-  ValueDict* dict() const {
-    const auto* shared = as<std::shared_ptr<ValueDict>>();
+  const ValueDict* dict() const {
+    const auto* shared = as<std::shared_ptr<const ValueDict>>();
+    return shared != nullptr ? shared->get() : nullptr;
+  }
+  Namespace* name_space() const {
+    const auto* shared = as<std::shared_ptr<Namespace>>();
     return shared != nullptr ? shared->get() : nullptr;
   }
   bool is_undefined() const { return as<Undefined>() != nullptr; }
   bool is_none() const { return as<None>() != nullptr; }
 
   static Value scaffold(std::string_view text) { return {MarkedText::scaffold(text)}; }
-  static Value make_list(ValueList items) { return {std::make_shared<ValueList>(std::move(items))}; }
-  static Value make_dict(ValueDict items) { return {std::make_shared<ValueDict>(std::move(items))}; }
+  static Value make_list(ValueList items) { return {std::make_shared<const ValueList>(std::move(items))}; }
+  static Value make_dict(ValueDict items) { return {std::make_shared<const ValueDict>(std::move(items))}; }
   // Strings of a JSON value are the user's.
   static Value from_json(const json::value& value);
+};
+
+struct Namespace {
+  ValueDict attributes;
 };
 
 // Python's rules.

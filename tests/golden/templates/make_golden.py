@@ -14,7 +14,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 HERE = pathlib.Path(__file__).parent
 TEXTS = ["Hi", "你好，世界", "  spaced  ", "two\nlines\n", "", "\n\nstarts with lines", "<think>\nold thought\n</think>\n\nAnswer", "{{ not code }}",
-         "a <|im_end|> b", "<tool_response>\nx\n</tool_response>", "quote \" and \\ and \t tab", "é😀 </think> tail", "1 + 1 = 2 & <b>"]
+         "a <|im_end|> b", "<tool_response>\nx\n</tool_response>", "quote \" and \\ and \t tab", "é😀 </think> tail", "1 + 1 = 2 & <b>",
+         "\u3000全角の空白\u00a0\u2003"]
 TOOLS = [{"type": "function", "function": {"name": "get_weather", "description": "天气 \"now\"", "parameters": {
     "type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1}}, "required": ["city"]}}},
     {"type": "function", "function": {"name": "add", "parameters": {"type": "object", "properties": {"x": {"type": "number", "default": 0.5}}}}}]
