@@ -6,34 +6,10 @@
 #include "engine/local_executor.h"
 #include "model/loader.h"
 #include "server/memory_plan.h"
-#include "text/tokenizer/tokenizer_file.h"
+#include "server/tokenizer_source.h"
 
 namespace sluice::server {
 namespace {
-
-template <typename T>
-std::vector<T> array_or_empty(const weights::GgufFile& gguf, const char* key) {
-  const auto* values = gguf.array<std::vector<T>>(key);
-  return values != nullptr ? *values : std::vector<T>();
-}
-
-Result<text::TokenizerData> tokenizer_of(const weights::Checkpoint& checkpoint) {
-  const weights::GgufFile* gguf = checkpoint.gguf();
-  if (gguf == nullptr) {
-    const std::string json = checkpoint.side_file("tokenizer.json");
-    if (json.empty()) return fail(ErrorCode::kNotFound, "the folder has no tokenizer.json");
-    return text::parse_tokenizer_json(json);
-  }
-  text::GgufTokenizerFields fields;
-  fields.model = gguf->text("tokenizer.ggml.model").value_or("");
-  fields.pre = gguf->text("tokenizer.ggml.pre").value_or("");
-  fields.tokens = array_or_empty<std::string>(*gguf, "tokenizer.ggml.tokens");
-  fields.token_types = array_or_empty<std::int64_t>(*gguf, "tokenizer.ggml.token_type");
-  fields.merges = array_or_empty<std::string>(*gguf, "tokenizer.ggml.merges");
-  fields.bos = gguf->integer("tokenizer.ggml.bos_token_id").value_or(-1);
-  fields.add_bos = gguf->integer("tokenizer.ggml.add_bos_token").value_or(0) != 0;
-  return text::tokenizer_from_gguf(std::move(fields));
-}
 
 std::string json_text(const json::value* value) {
   if (value == nullptr) return {};
@@ -63,7 +39,7 @@ EdgeTexts edges_of(const weights::Checkpoint& checkpoint, const text::Tokenizer&
 }
 
 Status read_text_parts(const weights::Checkpoint& checkpoint, LocalModel& model) {
-  SLUICE_TRY(text::TokenizerData data, tokenizer_of(checkpoint));
+  SLUICE_TRY(text::TokenizerData data, read_tokenizer(checkpoint));
   SLUICE_TRY(model.tokenizer, text::Tokenizer::create(std::move(data)));
   if (model.tokenizer->vocabulary() > model.config.vocabulary) {
     return fail(ErrorCode::kInvalidArgument, "the tokenizer has {} ids, the model {}",

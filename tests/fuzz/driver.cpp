@@ -138,9 +138,8 @@ int main(int argc, char** argv) {
   }
   for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) std::signal(signal, on_signal);
   if (__sanitizer_set_death_callback != nullptr) __sanitizer_set_death_callback(save_input);
-  std::printf("%zu seeds, %llu mutations, seed %llu\n", seeds.size(),
-              static_cast<unsigned long long>(iterations), static_cast<unsigned long long>(seed));
-  std::fflush(stdout);
+  std::fprintf(stderr, "%zu seeds, %llu mutations, seed %llu\n", seeds.size(),
+               static_cast<unsigned long long>(iterations), static_cast<unsigned long long>(seed));
   for (const Bytes& input : seeds) run(input);
   std::mt19937_64 random(seed);
   for (std::uint64_t i = 0; i < iterations; ++i) {
