@@ -1,5 +1,5 @@
-// Random models of all three architectures against HF transformers (tests/golden/model), and both file forms
-// of one model against each other.
+// Random models of all three architectures against HF transformers (tests/golden/model) on every back end of
+// the host, the reference included, and both file forms of one model against each other.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -29,12 +29,13 @@ json::object read_expected() {
 }
 
 // Log-probabilities [T, V] of all tokens in one step.
-std::vector<double> logprobs(const std::string& path, const std::vector<std::int32_t>& tokens) {
+std::vector<double> logprobs(const std::string& path, const std::vector<std::int32_t>& tokens,
+                             std::string_view backend_name = "auto") {
   auto checkpoint = weights::Checkpoint::open(path);
   EXPECT_TRUE(checkpoint) << checkpoint.error().message;
   auto config = read_config(*checkpoint);
   EXPECT_TRUE(config) << config.error().message;
-  std::shared_ptr<backend::Backend> backend = backend::make_backend("auto", 2);
+  std::shared_ptr<backend::Backend> backend = backend::make_backend(backend_name, 2);
   auto weights = load_weights(*checkpoint, *config, *backend, nullptr);
   EXPECT_TRUE(weights) << weights.error().message;
   const backend::KVShape kv{config->layers, 2, config->kv_heads, config->head_dim, backend::KVFormat::kF32};
@@ -68,11 +69,13 @@ std::vector<std::int32_t> tokens_of(const json::object& entry) {
   return tokens;
 }
 
-TEST(ModelGolden, AgreesWithTransformers) {
+class ModelGolden : public testing::TestWithParam<std::string> {};
+
+TEST_P(ModelGolden, AgreesWithTransformers) {
   std::size_t models = 0;
   for (const auto& [name, value] : read_expected()) {
     const json::object& entry = value.get_object();
-    const auto got = logprobs(kFolder + std::string(name), tokens_of(entry));
+    const auto got = logprobs(kFolder + std::string(name), tokens_of(entry), GetParam());
     double worst = 0;
     std::size_t i = 0;
     for (const json::value& row : entry.at("logprobs").get_array())
@@ -89,7 +92,10 @@ TEST(ModelGolden, AgreesWithTransformers) {
   EXPECT_GE(models, 8U);
 }
 
-TEST(ModelGolden, BothFileFormsOfOneModelAgree) {
+INSTANTIATE_TEST_SUITE_P(Backends, ModelGolden, testing::ValuesIn(backend::backend_names()),
+                         [](const auto& info) { return info.param; });
+
+TEST(ModelFiles, BothFileFormsOfOneModelAgree) {
   const json::object expected = read_expected();
   for (const std::string name : {"qwen3", "llama"}) {
     const auto tokens = tokens_of(expected.at(name).get_object());
