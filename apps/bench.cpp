@@ -137,8 +137,9 @@ void add_bench(CLI::App& app) {
   bench->add_option("model", options->model, "GGUF file or Hugging Face folder")
       ->required()
       ->check(CLI::ExistingPath);
-  bench->add_option("--backend", options->backend, "auto, avx512, avx2, scalar or reference (slow)")
-      ->capture_default_str();
+  bench->add_option("--backend", options->backend, "kernels to compute with")
+      ->capture_default_str()
+      ->check(CLI::IsMember(backend::backend_names()));
   bench->add_option("--threads", options->threads, "compute threads, 0: all cores")
       ->check(CLI::Range(0, 256));
   bench->add_option("--prompt-tokens", options->prompt_tokens, "tokens of each prompt")

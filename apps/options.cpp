@@ -43,8 +43,9 @@ std::filesystem::path models_folder() {
 }
 
 void add_load_options(CLI::App& command, server::LoadOptions& options, std::string& kv_type) {
-  command.add_option("--backend", options.backend, "auto, avx512, avx2, scalar or reference (slow)")
-      ->capture_default_str();
+  command.add_option("--backend", options.backend, "kernels to compute with")
+      ->capture_default_str()
+      ->check(CLI::IsMember(backend::backend_names()));
   command.add_option("--threads", options.threads, "compute threads, 0: all cores")
       ->check(CLI::Range(0, 256));
   command

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -111,6 +112,8 @@ class Backend {
   // Repacks [sum of rows, columns] once. `columns` is a multiple of every segment's block_elements.
   virtual std::unique_ptr<Weight> prepare(std::span<const RowSegment> segments, std::size_t columns) = 0;
 
+  // A row index, position, slot or block that reaches outside its memory ends the process: it is an error of
+  // the caller, and reading on would be another request's text (operand_checks.h).
   virtual void embed(Tensor out, const Weight& table, std::span<const std::int32_t> ids) = 0;  // out [T,E]
   virtual void linear(Tensor out, const Weight& weight,
                       Tensor x) = 0;                                 // out [T,n] = x [T,k] * weight [n,k]^T
@@ -133,9 +136,14 @@ class Backend {
   virtual void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body) = 0;
 };
 
-// "auto" (best CPU table), "reference", or an ISA name ("scalar", "avx2", "avx512"). Throws on an unknown
-// name or an ISA that this host lacks. `threads` 0 = all cores; CPU back ends share one process-wide compute
-// pool, which the first of them sizes.
+// What make_backend() accepts on this host: "auto", its CPU tables ("avx512", "avx2", "scalar") best first,
+// "reference".
+std::vector<std::string> backend_names();
+
+// "auto" is the best CPU table. CPU back ends share one process-wide compute pool of `threads` threads, which
+// the first of them sizes: 0 = all cores, or the pool that exists. "reference" uses the calling thread only.
+// Throws std::invalid_argument on a name that is not in backend_names(), and on a number of threads that
+// differs from the pool's.
 std::unique_ptr<Backend> make_backend(std::string_view name, std::size_t threads);
 
 }  // namespace sluice::backend

@@ -1,5 +1,5 @@
-// Random models of all three architectures against HF transformers (tests/golden/model), and both file forms
-// of one model against each other.
+// Random models of all three architectures against HF transformers (tests/golden/model) on every back end of
+// the host, the reference included, and both file forms of one model against each other.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ json::object read_expected() {
 
 // Log-probabilities [T, V] of all tokens in one step.
 std::vector<double> logprobs(const std::string& path, const std::vector<std::int32_t>& tokens,
-                             const char* backend_name = "auto") {
+                             std::string_view backend_name = "auto") {
   auto checkpoint = weights::Checkpoint::open(path);
   EXPECT_TRUE(checkpoint) << checkpoint.error().message;
   auto config = read_config(*checkpoint);
@@ -69,7 +69,7 @@ std::vector<std::int32_t> tokens_of(const json::object& entry) {
   return tokens;
 }
 
-class ModelGolden : public testing::TestWithParam<const char*> {};
+class ModelGolden : public testing::TestWithParam<std::string> {};
 
 TEST_P(ModelGolden, AgreesWithTransformers) {
   std::size_t models = 0;
@@ -91,7 +91,9 @@ TEST_P(ModelGolden, AgreesWithTransformers) {
   }
   EXPECT_GE(models, 8U);
 }
-INSTANTIATE_TEST_SUITE_P(Backends, ModelGolden, testing::Values("auto", "scalar", "reference"));
+
+INSTANTIATE_TEST_SUITE_P(Backends, ModelGolden, testing::ValuesIn(backend::backend_names()),
+                         [](const auto& info) { return info.param; });
 
 TEST(ModelFiles, BothFileFormsOfOneModelAgree) {
   const json::object expected = read_expected();

@@ -7,6 +7,7 @@
 #include "backend/cpu/kernels/kernel_table.h"
 #include "backend/cpu/kv_pages.h"
 #include "backend/cpu/linear.h"
+#include "backend/operand_checks.h"
 #include "base/check.h"
 #include "base/compute_pool.h"
 
@@ -52,6 +53,7 @@ void CpuBackend::for_rows(std::size_t rows, const std::function<void(std::size_t
 }
 
 void CpuBackend::embed(Tensor out, const Weight& table, std::span<const std::int32_t> ids) {
+  check_indices(ids, table.rows());
   for_rows(ids.size(),
            [&](std::size_t i) { packed(table).unpack_row(static_cast<std::size_t>(ids[i]), out.row(i)); });
 }
@@ -96,6 +98,7 @@ void CpuBackend::grow_rope(const Rope& rope, std::size_t positions) {
 
 void CpuBackend::qk_norm_rope(Tensor q, Tensor k, std::size_t head_dim, const QKNorm& norm, const Rope& rope,
                               std::span<const std::int32_t> positions) {
+  check_rope(q, k, head_dim, norm, rope, positions);
   std::int32_t last = 0;
   for (const std::int32_t position : positions) last = std::max(last, position);
   grow_rope(rope, static_cast<std::size_t>(last) + 1);
@@ -113,12 +116,14 @@ void CpuBackend::qk_norm_rope(Tensor q, Tensor k, std::size_t head_dim, const QK
 
 void CpuBackend::store_kv(KVCache& cache, std::size_t layer, Tensor k, Tensor v,
                           std::span<const std::int64_t> slots) {
+  check_store(cache.shape(), layer, k, v, slots);
   auto& pages = static_cast<KVPages&>(cache);
   for_rows(slots.size(), [&](std::size_t i) { pages.store(layer, slots[i], k.row(i), v.row(i)); });
 }
 
 void CpuBackend::paged_attention(Tensor out, Tensor q, const KVCache& cache, std::size_t layer,
                                  const AttentionBatch& batch) {
+  check_attention(cache.shape(), layer, out, q, batch);
   attention(kernels_, *pool_, out, q, static_cast<const KVPages&>(cache), layer, batch);
 }
 
@@ -129,6 +134,7 @@ void CpuBackend::silu_and_mul(Tensor out, Tensor gate_up) {
 }
 
 void CpuBackend::gather_rows(Tensor out, Tensor x, std::span<const std::int32_t> rows) {
+  check_indices(rows, x.rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     std::memcpy(out.row(i), x.row(static_cast<std::size_t>(rows[i])), x.columns * sizeof(float));
   }

@@ -29,7 +29,7 @@ const void* KVPages::at(std::uint64_t offset) const {
 void KVPages::store(std::size_t layer, std::int64_t slot, const float* k, const float* v) {
   const auto block = static_cast<std::uint64_t>(slot) / kBlockTokens;
   const auto token = static_cast<std::size_t>(slot) % kBlockTokens;
-  SLUICE_CHECK(slot >= 0 && block < shape_.blocks, "slot outside the KV pool");
+  SLUICE_CHECK(layer < shape_.layers && block < shape_.blocks, "slot outside the pool");
   const std::size_t dim = shape_.head_dim;
   for (std::size_t head = 0; head < shape_.kv_heads; ++head, k += dim, v += dim) {
     const std::uint64_t keys = key_offset(shape_, layer, block, head);

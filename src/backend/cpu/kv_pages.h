@@ -15,7 +15,7 @@ class KVPages : public KVCache {
   explicit KVPages(const KVShape& shape);
   const KVShape& shape() const override { return shape_; }
 
-  // k, v [kv_heads * head_dim] of one token.
+  // k, v [kv_heads * head_dim] of one token. Layer and slot must be in the pool (check_store).
   void store(std::size_t layer, std::int64_t slot, const float* k, const float* v);
 
   // Elements (not bytes) from the pool's start: 64-bit whatever the pool's size (field report F040).

@@ -1,15 +1,13 @@
-// Every operator as the obvious loop, in double where rounding could matter: the specification that other
-// back ends are tested against. One thread, no layout of its own. Not for serving: a hundred times slower.
+// Every operator as the obvious loop: the specification that the other back ends are compared with, and a
+// slow way to run a model. One thread; sums are doubles and rounded once, when they are stored; nothing is
+// packed, fused or approximated.
 #pragma once
-
-#include <memory>
-#include <vector>
 
 #include "backend/backend.h"
 
-namespace sluice::backend {
+namespace sluice::backend::reference {
 
-class ReferenceBackend : public Backend {
+class ReferenceBackend final : public Backend {
  public:
   const char* name() const override { return "reference"; }
   std::unique_ptr<Buffer> allocate(std::size_t floats) override;
@@ -30,4 +28,4 @@ class ReferenceBackend : public Backend {
   void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body) override;
 };
 
-}  // namespace sluice::backend
+}  // namespace sluice::backend::reference

@@ -37,20 +37,29 @@ struct StripJob {
 
 using LinearKernel = void (*)(const StripJob& job);
 
-// Query rows that attend to the same keys of one KV head: rows [row], each seeing tokens [0, visible[row]).
+// Softmax over a part of the context: the largest score and the sum of e^(score - largest).
+struct SoftmaxState {
+  float largest = -__builtin_inff();
+  float sum = 0;
+};
+
+// One chunk of the context of query rows that attend to the same KV head: tokens [begin, begin +
+// kChunkTokens), of which row m sees those below visible[m].
 struct AttentionJob {
   const float* const* queries = nullptr;  // [rows] -> [head_dim], already scaled
-  float* const* outputs = nullptr;        // [rows] -> [head_dim]
   const std::size_t* visible = nullptr;   // [rows]
   std::size_t rows = 0;                   // <= kAttentionRowsMax
-  std::size_t head_dim = 0;
-  // Start of the head's keys [head_dim, 16] or values [16, head_dim] of a block, in elements from the pool's
-  // start.
+  std::size_t head_dim = 0;               // multiple of 16, <= kHeadDimMax
+  std::size_t begin = 0;                  // multiple of kChunkTokens
   const std::int32_t* block_table = nullptr;
   std::size_t block_stride = 0;  // elements between blocks
-  const void* keys = nullptr;    // of this layer and head in block 0
-  const void* values = nullptr;
+  const void* keys = nullptr;    // of this layer and head in block 0: [head_dim, 16]
+  const void* values = nullptr;  // likewise: [16, head_dim]
+  // Results of rows that see a part of the chunk; others are not written.
+  float* partials = nullptr;       // [rows, head_dim] sums of e^(score - largest) * value
+  SoftmaxState* states = nullptr;  // [rows]
 };
+inline constexpr std::size_t kChunkTokens = 256;
 inline constexpr std::size_t kAttentionRowsMax = 32;
 inline constexpr std::size_t kHeadDimMax = 256;
 
@@ -67,8 +76,13 @@ struct KernelTable {
   // Pair (i, i + half) turns by the angle whose cosine and sine are given.
   void (*rotate_halves)(float* x, const float* cosine, const float* sine, std::size_t half);
   void (*silu_and_mul)(float* out, const float* gate, const float* up, std::size_t n);
-  void (*attention_f32)(const AttentionJob& job);
-  void (*attention_bf16)(const AttentionJob& job);
+  void (*attend_chunk_f32)(const AttentionJob& job);
+  void (*attend_chunk_bf16)(const AttentionJob& job);
+  // Adds the next chunk of a row to its running [head_dim] sums and state; the first comes to an empty state.
+  void (*fold_chunk)(float* running, SoftmaxState& state, const float* partial, const SoftmaxState& chunk,
+                     std::size_t head_dim);
+  // Divides the sums by state.sum.
+  void (*finish_attention)(float* running, const SoftmaxState& state, std::size_t head_dim);
 };
 
 extern const KernelTable kScalar;

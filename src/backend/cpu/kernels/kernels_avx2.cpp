@@ -11,6 +11,8 @@ namespace avx2 {
 // The algorithms follow the vocabulary that they are written in.
 #include "backend/cpu/kernels/linear.inc.h"
 #include "backend/cpu/kernels/vector.inc.h"
+// Attention uses exponentials and sums of vector.inc.h.
+#include "backend/cpu/kernels/attention.inc.h"
 
 }  // namespace avx2
 }  // namespace
@@ -30,8 +32,10 @@ const KernelTable kAvx2 = {
     avx2::add,
     avx2::rotate_halves,
     avx2::silu_and_mul,
-    avx2::attention<avx2::ElementF32>,
-    avx2::attention<avx2::ElementBF16>,
+    avx2::attend_chunk<avx2::ElementF32>,
+    avx2::attend_chunk<avx2::ElementBF16>,
+    avx2::fold_chunk,
+    avx2::finish_attention,
 };
 
 }  // namespace sluice::backend::cpu

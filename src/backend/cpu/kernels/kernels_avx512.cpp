@@ -11,6 +11,8 @@ namespace avx512 {
 // The algorithms follow the vocabulary that they are written in.
 #include "backend/cpu/kernels/linear.inc.h"
 #include "backend/cpu/kernels/vector.inc.h"
+// Attention uses exponentials and sums of vector.inc.h.
+#include "backend/cpu/kernels/attention.inc.h"
 
 }  // namespace avx512
 }  // namespace
@@ -30,8 +32,10 @@ const KernelTable kAvx512 = {
     avx512::add,
     avx512::rotate_halves,
     avx512::silu_and_mul,
-    avx512::attention<avx512::ElementF32>,
-    avx512::attention<avx512::ElementBF16>,
+    avx512::attend_chunk<avx512::ElementF32>,
+    avx512::attend_chunk<avx512::ElementBF16>,
+    avx512::fold_chunk,
+    avx512::finish_attention,
 };
 
 }  // namespace sluice::backend::cpu

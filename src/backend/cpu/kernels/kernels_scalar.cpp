@@ -9,6 +9,8 @@ namespace scalar {
 // The algorithms follow the vocabulary that they are written in.
 #include "backend/cpu/kernels/linear.inc.h"
 #include "backend/cpu/kernels/vector.inc.h"
+// Attention uses exponentials and sums of vector.inc.h.
+#include "backend/cpu/kernels/attention.inc.h"
 
 }  // namespace scalar
 }  // namespace
@@ -28,8 +30,10 @@ const KernelTable kScalar = {
     scalar::add,
     scalar::rotate_halves,
     scalar::silu_and_mul,
-    scalar::attention<scalar::ElementF32>,
-    scalar::attention<scalar::ElementBF16>,
+    scalar::attend_chunk<scalar::ElementF32>,
+    scalar::attend_chunk<scalar::ElementBF16>,
+    scalar::fold_chunk,
+    scalar::finish_attention,
 };
 
 }  // namespace sluice::backend::cpu

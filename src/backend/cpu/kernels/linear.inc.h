@@ -258,28 +258,44 @@ void linear_strips(const StripJob& job) {
   }
 }
 
+// A block whose largest magnitude is below this counts as zero: above it, scale and inverse are both normal.
+constexpr float kSmallestBlock = 0x1p-100F;
+
+// Activations of 32 columns to 8 bits: scale = largest magnitude / 127, values rounded to nearest even. A
+// block with NaN or infinity gets a scale of NaN, which makes every product of its row NaN and touches no
+// other row.
 void quantize_row(const float* x, std::size_t columns, std::int8_t* values, float* scales,
                   std::int32_t* sums16) {
-  for (std::size_t block = 0; block < columns / 32; ++block) {
-    const float* from = x + 32 * block;
-    float largest = 0;
-    float poison = 0;  // NaN when the block holds a NaN or an infinity, and then every product of this row
-    for (int i = 0; i < 32; ++i) {
-      largest = __builtin_fmaxf(largest, __builtin_fabsf(from[i]));
-      poison += from[i] * 0.0F;
+  for (std::size_t block = 0; block < columns / 32; ++block, x += 32, values += 32, sums16 += 2) {
+    // Bits of magnitudes are ordered as the magnitudes are, infinity and NaN above all numbers.
+    std::int32_t bits[32];
+    __builtin_memcpy(bits, x, sizeof bits);
+    std::int32_t largest_bits = 0;
+    for (const std::int32_t b : bits) {
+      const std::int32_t magnitude = b & 0x7fffffff;
+      largest_bits = magnitude > largest_bits ? magnitude : largest_bits;
     }
-    // Below, 127 / largest would overflow; a NaN has no integer.
-    const bool is_zero = !(largest > 1e-30F) || poison != 0.0F;
-    const float inverse = is_zero ? 0.0F : 127.0F / largest;
-    scales[block] = is_zero ? poison : largest / 127.0F;
-    for (int half = 0; half < 2; ++half) {
-      std::int32_t sum = 0;
-      for (int i = 16 * half; i < 16 * half + 16; ++i) {
-        const auto q = is_zero ? 0 : static_cast<std::int32_t>(__builtin_rintf(from[i] * inverse));
-        values[32 * block + i] = static_cast<std::int8_t>(q);
-        sum += q;
-      }
-      sums16[2 * block + half] = sum;
+    float largest;
+    __builtin_memcpy(&largest, &largest_bits, sizeof largest);
+    sums16[0] = sums16[1] = 0;
+    if (largest_bits >= 0x7f800000 || largest < kSmallestBlock) {
+      scales[block] = largest_bits >= 0x7f800000 ? __builtin_nanf("") : 0.0F;
+      __builtin_memset(values, 0, 32);
+      continue;
+    }
+    scales[block] = largest / 127.0F;
+    const float inverse = 127.0F / largest;
+    for (int i = 0; i < 32; ++i) {
+      // Adding 1.5 * 2^23 leaves the nearest whole number in the low bits; unlike rintf, any host vectorises
+      // it.
+      const float shifted = x[i] * inverse + 0x1.8p23F;
+      __builtin_memcpy(&bits[i], &shifted, sizeof shifted);
+      bits[i] -= 0x4b400000;
+      values[i] = static_cast<std::int8_t>(bits[i]);
+    }
+    for (int i = 0; i < 16; ++i) {
+      sums16[0] += bits[i];
+      sums16[1] += bits[i + 16];
     }
   }
 }

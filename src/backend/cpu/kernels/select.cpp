@@ -1,8 +1,6 @@
 #include "backend/cpu/kernels/select.h"
 
-#include <fmt/format.h>
-
-#include <stdexcept>
+#include "base/check.h"
 
 namespace sluice::backend::cpu {
 
@@ -22,13 +20,10 @@ std::vector<const KernelTable*> available_tables() {
 }
 
 const KernelTable& select_table(std::string_view name) {
-  std::string names;
   for (const KernelTable* table : available_tables()) {
     if (name == "auto" || name == table->name) return *table;
-    names += fmt::format(" {}", table->name);
   }
-  throw std::invalid_argument(
-      fmt::format("back end \"{}\" is not available here; this host has:{} reference", name, names));
+  SLUICE_CHECK(false, "a table that this host has");
 }
 
 }  // namespace sluice::backend::cpu

@@ -52,9 +52,10 @@ inline F f_round(F a) {
   LANES a.v[i] = __builtin_nearbyintf(a.v[i]);
   return a;
 }
-// a * 2^n for whole n in [-127, 127].
+// a * 2^n for whole n in [-127, 127]; a where n is NaN.
 inline F f_scale2(F a, F n) {
   LANES {
+    if (n.v[i] != n.v[i]) continue;
     const std::int32_t bits = (static_cast<std::int32_t>(n.v[i]) + 127) * (1 << 23);
     float factor;
     __builtin_memcpy(&factor, &bits, 4);
