@@ -23,14 +23,22 @@ Address default_address() {
   Address address;
   std::string text = from_environment({"SLUICE_HOST", "OLLAMA_HOST"});
   if (const std::size_t scheme = text.find("://"); scheme != std::string::npos) text.erase(0, scheme + 3);
+  while (text.ends_with('/')) text.pop_back();
   if (text.empty()) return address;
-  const std::size_t colon = text.rfind(':');
-  if (colon != 0) address.host = text.substr(0, colon);
+  // "[::1]:8080", "[::1]", "host:8080", ":8080" or "host".
+  const std::size_t bracket = text.starts_with('[') ? text.find(']') : std::string::npos;
+  const std::size_t colon = text.find(':', bracket == std::string::npos ? 0 : bracket);
+  const std::string host = text.substr(0, colon);
+  if (bracket != std::string::npos)
+    address.host = host.substr(1, bracket - 1);
+  else if (!host.empty())
+    address.host = host;
   if (colon == std::string::npos) return address;
   char* end = nullptr;
   const long port = std::strtol(text.c_str() + colon + 1, &end, 10);
   if (*end != 0 || port < 1 || port > 65535)
-    throw std::invalid_argument("the port in SLUICE_HOST is not a number from 1 to 65535: " + text);
+    throw std::invalid_argument("the port in SLUICE_HOST or OLLAMA_HOST is not a number from 1 to 65535: " +
+                                text);
   address.port = static_cast<std::uint16_t>(port);
   return address;
 }

@@ -22,7 +22,7 @@ std::filesystem::path models_folder();
 
 // Adds --threads, --backend, --max-model-len and the other options of the engine.
 void add_load_options(CLI::App& command, server::LoadOptions& options, std::string& kv_type);
-// After parsing: throws on a KV type that is not known.
+// After parsing.
 void finish_load_options(server::LoadOptions& options, const std::string& kv_type);
 
 // A path of a model, or empty when `model` is a name of the store.

@@ -26,7 +26,10 @@ Engine::Engine(EngineOptions options, std::unique_ptr<Executor> executor)
       last_progress_(Clock::now()),
       thread_([this] { run(); }) {}
 
-Engine::~Engine() {
+Engine::~Engine() { stop(); }
+
+void Engine::stop() {
+  if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
     inbox_.stop = true;
@@ -92,6 +95,7 @@ bool Engine::drain() {
     std::swap(inbox.requests, inbox_.requests);
     std::swap(inbox.aborts, inbox_.aborts);
     inbox.stop = inbox_.stop;
+    stats_.waiting += inbox.requests.size();  // seen as work and counted by submit() while the step runs
   }
   for (GenerationRequest& request : inbox.requests) {
     auto sequence = std::make_unique<Sequence>();

@@ -39,14 +39,16 @@ struct EngineStats {
 class Engine {
  public:
   Engine(EngineOptions options, std::unique_ptr<Executor> executor);
-  // Cancels what runs and joins the thread.
-  ~Engine();
+  ~Engine();  // stop()
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
   // Any thread. Errors: kInvalidArgument (can never fit), kResourceExhausted (queue full), kUnavailable
   // (unhealthy).
   Status submit(GenerationRequest request);
+  // Fails what runs and waits, and joins the thread: no sink is called after this. From one thread; again:
+  // nothing.
+  void stop();
   // Any thread; dropped at the next step's start. Unknown ids are ignored.
   void abort(SequenceId id);
   EngineStats stats() const;

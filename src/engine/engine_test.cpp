@@ -228,10 +228,13 @@ TEST(Engine, AbortAndDeadlineFreeTheirBlocks) {  // field report F041
   for (std::uint64_t i = 1; i <= 50; ++i) {
     auto request = make_request(i, {static_cast<TokenId>(i % 90 + 5), 9}, 1000);
     request.end_ids = {};
-    if (i % 2 == 0) request.deadline = std::chrono::steady_clock::now();
+    const bool expires = i % 2 == 0;
+    if (expires) request.deadline = std::chrono::steady_clock::now();
     const auto sink = fixture.submit(std::move(request));
-    fixture.engine->abort(SequenceId{i});
+    if (!expires) fixture.engine->abort(SequenceId{i});
     wait(*sink);
+    EXPECT_EQ(sink->finish, expires ? FinishReason::kDeadline : FinishReason::kCancelled);
+    EXPECT_LT(sink->tokens.size(), 1000U);
   }
   const auto last = fixture.submit(make_request(99, {5}, 1));
   wait(*last);
@@ -251,23 +254,79 @@ TEST(Engine, AFailedStepFailsItsSequencesAndHealth) {  // field reports F047, F0
   EXPECT_EQ(fixture.engine->submit(make_request(2, {5}, 1)).error().code, ErrorCode::kUnavailable);
 }
 
+// Steps wait until they are let go.
+class GatedExecutor : public FakeExecutor {
+ public:
+  using FakeExecutor::FakeExecutor;
+  model::StepOutput execute(const model::StepInput& input) override {
+    open.wait();
+    return FakeExecutor::execute(input);
+  }
+  std::promise<void> gate;
+  std::shared_future<void> open = gate.get_future().share();
+};
+
+struct GatedEngine {
+  explicit GatedEngine(std::size_t queue_max) {
+    EngineOptions options;
+    options.kv_blocks = 100;
+    options.queue_max = queue_max;
+    options.vocabulary = 100;
+    auto owned = std::make_unique<GatedExecutor>(100);
+    executor = owned.get();
+    engine = std::make_unique<Engine>(options, std::move(owned));
+  }
+  GatedExecutor* executor = nullptr;
+  std::unique_ptr<Engine> engine;
+};
+
+TEST(Engine, AStuckStepIsUnhealthyEvenTheFirst) {  // field report F065
+  using namespace std::chrono_literals;
+  GatedEngine gated(100);
+  std::this_thread::sleep_for(30ms);
+  EXPECT_TRUE(gated.engine->healthy(20ms)) << "idle";
+  auto request = make_request(1, {5, 6}, 2);
+  const auto sink = std::make_shared<CollectingSink>();
+  request.sink = sink;
+  ASSERT_TRUE(gated.engine->submit(std::move(request)));
+  std::this_thread::sleep_for(100ms);
+  EXPECT_FALSE(gated.engine->healthy(50ms));
+  EXPECT_TRUE(gated.engine->healthy(10s)) << "slow is not stuck";
+  gated.executor->gate.set_value();
+  wait(*sink);
+  EXPECT_TRUE(gated.engine->healthy(10s));
+}
+
 TEST(Engine, TheQueueIsBounded) {
-  Fixture fixture(100, 4);
-  std::size_t refused = 0;
+  GatedEngine gated(4);
+  std::size_t accepted = 0;
   std::vector<std::shared_ptr<CollectingSink>> sinks;
-  for (std::uint64_t i = 1; i <= 2000 && refused == 0; ++i) {
-    auto request = make_request(i, {5, static_cast<TokenId>(i % 90)}, 500);
-    auto sink = std::make_shared<CollectingSink>();
-    request.sink = sink;
-    const auto submitted = fixture.engine->submit(std::move(request));
+  for (std::uint64_t i = 1; i <= 200; ++i) {
+    auto request = make_request(i, {5, static_cast<TokenId>(i % 90)}, 5);
+    sinks.push_back(std::make_shared<CollectingSink>());
+    request.sink = sinks.back();
+    const auto submitted = gated.engine->submit(std::move(request));
     if (submitted) {
-      sinks.push_back(sink);
+      ++accepted;
     } else {
       EXPECT_EQ(submitted.error().code, ErrorCode::kResourceExhausted);
-      ++refused;
     }
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
-  EXPECT_EQ(refused, 1U);
+  EXPECT_EQ(accepted, 4U) << "those of the step that runs still count";
+  gated.executor->gate.set_value();
+}
+
+TEST(Engine, StopFailsWhatRunsAndIsTheLastCall) {
+  Fixture fixture(100);
+  auto request = make_request(1, {5, 6}, 100000);
+  request.end_ids = {};
+  const auto sink = fixture.submit(std::move(request));
+  fixture.engine->stop();
+  ASSERT_TRUE(sink->finish);
+  EXPECT_NE(sink->finish, FinishReason::kStop);
+  fixture.engine->stop();
+  EXPECT_EQ(fixture.engine->submit(make_request(2, {5}, 1)).error().code, ErrorCode::kUnavailable);
 }
 
 }  // namespace

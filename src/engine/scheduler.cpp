@@ -53,33 +53,26 @@ void Scheduler::grow_running(StepPlan& plan) {
     Sequence& sequence = *running_[i];
     const std::size_t wanted = std::min(sequence.pending(), options_.step_tokens_max - plan.tokens);
     if (wanted == 0) continue;
-    if (!make_room(plan, sequence, sequence.computed + wanted)) return;
+    if (!make_room(sequence, sequence.computed + wanted)) return;
     plan.sequences.push_back({&sequence, wanted});
     plan.tokens += wanted;
   }
 }
 
-bool Scheduler::make_room(StepPlan& plan, Sequence& sequence, std::size_t tokens) {
+bool Scheduler::make_room(Sequence& sequence, std::size_t tokens) {
   while (!cache_.grow(sequence.table, tokens)) {
     const bool is_victim = running_.back().get() == &sequence;
-    preempt_newest(plan);
+    preempt_newest();
     if (is_victim) return false;
   }
   return true;
 }
 
-void Scheduler::preempt_newest(StepPlan& plan) {
+void Scheduler::preempt_newest() {
   std::unique_ptr<Sequence> victim = std::move(running_.back());
   running_.pop_back();
-  // What it was given this step goes back to the budget.
-  const auto planned = std::ranges::find(plan.sequences, victim.get(), &PlannedSequence::sequence);
-  if (planned != plan.sequences.end()) {
-    plan.tokens -= planned->tokens;
-    plan.sequences.erase(planned);
-  }
   cache_.release(victim->table);
   victim->computed = 0;
-  ++victim->preemptions;
   ++preemptions_;
   waiting_.push_front(std::move(victim));
 }

@@ -61,8 +61,9 @@ class Scheduler {
   void grow_running(StepPlan& plan);
   void admit_waiting(StepPlan& plan);
   // Makes room for `tokens` by preempting younger sequences; false when `sequence` itself had to go.
-  bool make_room(StepPlan& plan, Sequence& sequence, std::size_t tokens);
-  void preempt_newest(StepPlan& plan);
+  bool make_room(Sequence& sequence, std::size_t tokens);
+  // Never one of this step's plan: that holds older sequences only.
+  void preempt_newest();
 
   SchedulerOptions options_;
   kvcache::KVCacheManager& cache_;

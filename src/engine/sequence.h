@@ -16,7 +16,6 @@ struct Sequence {
   kvcache::BlockTable table;
   std::size_t cached_prompt_tokens = 0;  // of the first admission
   bool was_admitted = false;
-  std::uint32_t preemptions = 0;
   std::chrono::steady_clock::time_point arrived;
   std::chrono::steady_clock::time_point first_scheduled;
   bool has_output() const { return tokens.size() > request.prompt.size(); }

@@ -68,9 +68,12 @@ std::shared_ptr<const ModelFacts> Catalogue::facts_of_stored(const store::Stored
   const auto known = facts_.find(stored.digest);
   if (known != facts_.end()) return known->second;
   Result<ModelFacts> facts = read_facts(stored.weights);
-  if (!facts) log::warning("{}: {}", stored.name.display(), facts.error().message);
+  if (!facts) {  // listed with what the manifest says; tried again next time
+    log::warning("{}: {}", stored.name.display(), facts.error().message);
+    return std::make_shared<const ModelFacts>();
+  }
   if (facts_.size() >= kFactsMax) facts_.clear();
-  return facts_[stored.digest] = std::make_shared<const ModelFacts>(facts ? std::move(*facts) : ModelFacts{});
+  return facts_[stored.digest] = std::make_shared<const ModelFacts>(std::move(*facts));
 }
 
 std::string Catalogue::tags() {

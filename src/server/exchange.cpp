@@ -122,6 +122,11 @@ asio::awaitable<Status> prepare(ServiceContext& context, http::RequestPtr reques
   Result<ModelHandle> model = co_await acquire(context.models, running->exchange.model);
   if (!model) co_return tl::unexpected(model.error());
   running->model = std::move(*model);
+  // While the handle is held, so that 0 unloads after the answer and not before it.
+  if (running->exchange.keep_alive) {
+    const Status kept = context.models.keep_alive(running->model.name, *running->exchange.keep_alive);
+    if (!kept) co_return kept;
+  }
   if (running->exchange.admit) {
     if (Status admitted = running->exchange.admit(running->model); !admitted) co_return admitted;
   }
@@ -136,16 +141,17 @@ const char* reason_text(api::FinishReason reason) {
 // Counts what the events say.
 class Accounting {
  public:
-  Accounting(Metrics& metrics, std::string model) : metrics_(metrics), model_(std::move(model)) {}
+  Accounting(Metrics& metrics, std::string model, Clock::time_point arrival)
+      : metrics_(metrics), model_(std::move(model)), arrival_(arrival) {}
   void see(api::TextEvent& event, const ModelHandle& model) {
     const bool is_output = std::holds_alternative<api::TextDelta>(event.body) ||
                            std::holds_alternative<api::ReasoningDelta>(event.body) ||
                            std::holds_alternative<api::Finish>(event.body);
-    if (is_output && !std::exchange(has_output_, true)) metrics_.first_token(model_, Clock::now() - start_);
+    if (is_output && !std::exchange(has_output_, true)) metrics_.first_token(model_, Clock::now() - arrival_);
     if (const auto* done = std::get_if<api::Finish>(&event.body)) reason_ = reason_text(done->reason);
     if (auto* report = std::get_if<api::UsageReport>(&event.body)) {
       report->usage.load_time = model.load_time;
-      report->usage.total_time = Clock::now() - start_;
+      report->usage.total_time = Clock::now() - arrival_;
       metrics_.finished(model_, reason_, report->usage);
     }
     if (std::holds_alternative<Error>(event.body)) metrics_.failed(model_);
@@ -154,7 +160,7 @@ class Accounting {
  private:
   Metrics& metrics_;
   std::string model_;
-  Clock::time_point start_ = Clock::now();
+  Clock::time_point arrival_;
   const char* reason_ = "stop";
   bool has_output_ = false;
 };
@@ -172,7 +178,8 @@ asio::awaitable<void> stream_answer(Running& running, Accounting& accounting, Te
     for (api::TextEvent& event : batch) {
       accounting.see(event, running.model);
       bytes += running.exchange.dialect.write(event);
-      is_over = is_over || is_last(event);
+      is_over = is_last(event);
+      if (is_over) break;  // one error ends a stream, whatever the other prompts' would be
     }
     if (!bytes.empty()) is_there = co_await writer.write(std::move(bytes));
   }
@@ -210,6 +217,7 @@ http::Response json_response(int status, std::string body) {
 asio::awaitable<void> run_exchange(ServiceContext& context, http::RequestPtr request, http::WriterPtr writer,
                                    std::function<Result<Exchange>(const json::value&)> parse,
                                    std::function<http::Response(const Error&)> error) {
+  const auto arrival = Clock::now();
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   auto events = std::make_shared<TextStream>(executor);
   const Reader reader(events);
@@ -220,7 +228,7 @@ asio::awaitable<void> run_exchange(ServiceContext& context, http::RequestPtr req
     co_await writer->send(std::move(refusal));
     co_return;
   }
-  Accounting accounting(context.metrics, running->model.name);
+  Accounting accounting(context.metrics, running->model.name, arrival);
   if (running->generations.empty()) {  // nothing to generate: the dialect says so
     http::Response loaded = json_response(200, running->exchange.dialect.reply({}));
     co_await writer->send(std::move(loaded));

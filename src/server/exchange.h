@@ -3,8 +3,10 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +28,9 @@ struct Dialect {
 struct Exchange {
   std::vector<api::TextRequest> requests;  // several prompts of one completion
   bool streams = false;
-  bool loads_model = true;  // false: there is nothing to run, not even a load
-  std::string model;        // as the client named it
+  bool loads_model = true;                         // false: there is nothing to run, not even a load
+  std::optional<std::chrono::seconds> keep_alive;  // of the model after this; negative: for ever
+  std::string model;                               // as the client named it
   // What the dialect refuses of a model that was found; may be empty.
   std::function<Status(const ModelHandle&)> admit;
   Dialect dialect;

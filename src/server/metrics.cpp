@@ -22,6 +22,9 @@ const Histogram::BucketBoundaries kRequestBuckets = {0.3, 0.5, 0.8, 1,  1.5, 2, 
 
 double seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
+// vLLM numbers its engines; each model has one here.
+Labels labels_of(const std::string& model) { return {{"model_name", model}, {"engine", "0"}}; }
+
 // A counter whose total is known elsewhere.
 void raise_to(prometheus::Counter& counter, double total) {
   if (total > counter.Value()) counter.Increment(total - counter.Value());
@@ -67,24 +70,28 @@ struct Metrics::Families {
 Metrics::Metrics() : families_(std::make_unique<Families>()) {}
 Metrics::~Metrics() = default;
 
-void Metrics::finished(const std::string& model, const char* reason, const api::Usage& usage) {
-  families_->success.Add({{"model_name", model}, {"finished_reason", reason}}).Increment();
-  families_->request_time.Add({{"model_name", model}}, kRequestBuckets).Observe(seconds(usage.total_time));
+void Metrics::count(const std::string& model, const char* reason) {
+  Labels labels = labels_of(model);
+  labels.emplace("finished_reason", reason);
+  families_->success.Add(labels).Increment();
 }
 
-void Metrics::failed(const std::string& model) {
-  families_->success.Add({{"model_name", model}, {"finished_reason", "abort"}}).Increment();
+void Metrics::finished(const std::string& model, const char* reason, const api::Usage& usage) {
+  count(model, reason);
+  families_->request_time.Add(labels_of(model), kRequestBuckets).Observe(seconds(usage.total_time));
 }
+
+void Metrics::failed(const std::string& model) { count(model, "abort"); }
 
 void Metrics::first_token(const std::string& model, std::chrono::nanoseconds since_arrival) {
-  families_->first_token.Add({{"model_name", model}}, kFirstTokenBuckets).Observe(seconds(since_arrival));
+  families_->first_token.Add(labels_of(model), kFirstTokenBuckets).Observe(seconds(since_arrival));
 }
 
 std::string Metrics::render(const ModelManager& manager) {
   const std::lock_guard lock(families_->rendering);
   for (const ModelStats& model : manager.statistics()) {
     const engine::EngineStats& stats = model.stats;
-    const Labels labels = {{"model_name", model.name}};
+    const Labels labels = labels_of(model.name);
     families_->running.Add(labels).Set(static_cast<double>(stats.running));
     families_->waiting.Add(labels).Set(static_cast<double>(stats.waiting));
     families_->kv_usage.Add(labels).Set(stats.kv_usage);

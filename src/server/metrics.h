@@ -19,7 +19,7 @@ class Metrics {
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  // A request of a known model reached its end; `first_token` is empty when it produced none.
+  // A request of a known model reached its end.
   void finished(const std::string& model, const char* reason, const api::Usage& usage);
   void failed(const std::string& model);
   void first_token(const std::string& model, std::chrono::nanoseconds since_arrival);
@@ -28,6 +28,7 @@ class Metrics {
   std::string render(const ModelManager& manager);
 
  private:
+  void count(const std::string& model, const char* reason);
   struct Families;
   std::unique_ptr<Families> families_;
 };

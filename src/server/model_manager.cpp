@@ -36,6 +36,9 @@ ModelManager::~ModelManager() {
   stop();
   loader_.join();
   unloader_.join();
+  // A generation that outlives its client must not outlive the text workers.
+  for (const auto& [name, entry] : entries_)
+    if (entry->model) entry->model->engine->stop();
 }
 
 void ModelManager::stop() {
@@ -173,7 +176,8 @@ void ModelManager::finish_load(Entry& entry, Result<std::shared_ptr<LocalModel>>
 Status ModelManager::keep_alive(const std::string& name, std::chrono::seconds duration) {
   const std::lock_guard lock(mutex_);
   SLUICE_TRY(const std::shared_ptr<Entry> entry, find(name));
-  if (!entry->is_served) entry->keep_alive = duration;
+  const bool is_unloaded = !entry->model && duration.count() == 0;  // nothing to do, now or at the next load
+  if (!entry->is_served && !is_unloaded) entry->keep_alive = duration;
   unload_bell_.notify_all();
   return {};
 }

@@ -51,8 +51,7 @@ Result<Exchange> prepare(ModelManager& models, Result<ollama::GenerateCall> pars
     SLUICE_TRY_STATUS(models.keep_alive(exchange.model, std::chrono::seconds(0)));
   } else if (call->keep_alive) {
     const bool is_forever = call->keep_alive->forever;
-    const auto duration = is_forever ? std::chrono::seconds(-1) : call->keep_alive->value;
-    SLUICE_TRY_STATUS(models.keep_alive(exchange.model, duration));
+    exchange.keep_alive = is_forever ? std::chrono::seconds(-1) : call->keep_alive->value;
   }
   if (call->request.thinking.value_or(false)) exchange.admit = refuse_thoughtless;
   exchange.dialect = dialect_of(call);

@@ -3,6 +3,8 @@ import json
 import socket
 import subprocess
 import time
+import urllib.error
+import urllib.request
 
 import pytest
 from conftest import BINARY, DEFAULT_GGUF, Server, free_port
@@ -82,10 +84,23 @@ def test_f047_error_before_the_stream(endless):
     assert status == 400 and "top_p" in body
 
 
-def test_f065_health_while_loading_and_after():
-    server = Server([str(DEFAULT_GGUF), "--served-model-name", "m"])
-    server.stop()
-    assert server.process.returncode == 0
+def test_f065_health_from_the_start_to_the_end():
+    """Until the model is loaded nobody answers; from then on 200; after SIGTERM nobody."""
+    port = free_port()
+    process = subprocess.Popen([BINARY, "serve", str(DEFAULT_GGUF), "--port", str(port)], stderr=subprocess.DEVNULL)
+    seen = []
+    while not seen or seen[-1] != 200:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as reply:
+                seen.append(reply.status)
+        except urllib.error.HTTPError as error:
+            seen.append(error.code)
+        except OSError:
+            seen.append(None)
+        assert process.poll() is None
+    assert set(seen) <= {None, 200}
+    process.terminate()
+    assert process.wait(20) == 0
 
 
 def test_port_in_use_is_a_clear_error(endless):

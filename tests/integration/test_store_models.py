@@ -117,4 +117,22 @@ def test_ctrl_c_while_loading(store, wait):
                                stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     time.sleep(wait)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=10)
+    errors = process.communicate(timeout=10)[1].decode()
+    # Before main() the shell's way; while loading with a message; afterwards as any end.
+    assert process.returncode in (-signal.SIGINT, 0, 1), errors
+    assert process.returncode != 1 or "loading was stopped" in errors
+
+
+def test_keep_alive_0_unloads_after_the_answer(server):
+    assert ask(server, "plain", options={"num_predict": 1})[0] == 200
+    status, reply = ask(server, "plain", keep_alive=0, options={"num_predict": 20})
+    assert status == 200 and reply["load_duration"] < 50e6, "the loaded model answered"
+    assert reply["total_duration"] >= reply["load_duration"] + reply["eval_duration"]
+    deadline = time.time() + 5
+    while get(server, "/api/ps")["models"]:
+        assert time.time() < deadline, "still loaded"
+        time.sleep(0.05)
+    server.post("/api/generate", {"model": "plain", "keep_alive": 0})  # of an unloaded model: no trace
+    assert ask(server, "plain", options={"num_predict": 1})[0] == 200
+    time.sleep(1.5)
+    assert len(get(server, "/api/ps")["models"]) == 1
