@@ -20,20 +20,40 @@ inline const typename Element::Type* block_of(const void* base, const AttentionJ
   return static_cast<const typename Element::Type*>(base) + block * job.block_stride;
 }
 
-// scores[row + m][offset + t] for kRows rows and the tokens of kBlocks neighbouring blocks of the table.
+// A row of scores is a line longer than the chunk, so that rows do not fall into one cache set.
+using Scores = float[kChunkTokens + 16];
+
+inline void prefetch_l2(const void* p, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(static_cast<const char*>(p) + i, 0, 2);
+}
+
+// scores[row + m][offset + t] for kRows rows and the tokens of kBlocks neighbouring blocks of the table. The
+// first rows fetch ahead: the values of these blocks, and the keys of the next.
 template <typename Element, int kRows, int kBlocks>
-inline void score_blocks(const AttentionJob& job, std::size_t row, std::size_t offset,
-                         float (*scores)[kChunkTokens]) {
-  const typename Element::Type* keys[kBlocks];
+inline void score_blocks(const AttentionJob& job, std::size_t row, std::size_t offset, std::size_t padded,
+                         Scores* scores) {
+  using Type = typename Element::Type;
+  const Type* keys[kBlocks];
+  const Type* ahead[2 * kBlocks];
   F acc[kBlocks][kRows];
   for (int b = 0; b < kBlocks; ++b) {
-    keys[b] = block_of<Element>(job.keys, job, job.begin + offset + static_cast<std::size_t>(b) * kTokens);
+    const std::size_t at = offset + static_cast<std::size_t>(b) * kTokens;
+    const std::size_t next = at + kBlocks * kTokens < padded ? at + kBlocks * kTokens : at;
+    keys[b] = block_of<Element>(job.keys, job, job.begin + at);
+    ahead[2 * b] = block_of<Element>(job.keys, job, job.begin + next);
+    ahead[2 * b + 1] = block_of<Element>(job.values, job, job.begin + at);
     for (int m = 0; m < kRows; ++m) acc[b][m] = f_zero();
   }
-  for (std::size_t d = 0; d < job.head_dim; ++d) {
-    for (int b = 0; b < kBlocks; ++b) {
-      const F line = Element::load(keys[b] + d * kTokens);
-      for (int m = 0; m < kRows; ++m) acc[b][m] = f_fma(line, f_set(job.queries[row + m][d]), acc[b][m]);
+  for (std::size_t part = 0; part < job.head_dim; part += 16) {
+    if (row == 0) {
+      for (int b = 0; b < 2 * kBlocks; ++b)
+        prefetch_l2(ahead[b] + part * kTokens, 16 * kTokens * sizeof(Type));
+    }
+    for (std::size_t d = part; d < part + 16; ++d) {
+      for (int b = 0; b < kBlocks; ++b) {
+        const F line = Element::load(keys[b] + d * kTokens);
+        for (int m = 0; m < kRows; ++m) acc[b][m] = f_fma(line, f_set(job.queries[row + m][d]), acc[b][m]);
+      }
     }
   }
   for (int b = 0; b < kBlocks; ++b)
@@ -43,13 +63,14 @@ inline void score_blocks(const AttentionJob& job, std::size_t row, std::size_t o
 
 // Few rows take two blocks at once, which hides the latency of their sums.
 template <typename Element, int kRows>
-inline void score_rows(const AttentionJob& job, std::size_t row, std::size_t padded,
-                       float (*scores)[kChunkTokens]) {
-  std::size_t t = 0;
+inline void score_rows(const AttentionJob& job, std::size_t row, std::size_t offset, std::size_t padded,
+                       Scores* scores) {
+  const bool is_pair = offset + kTokens < padded;
   if constexpr (kRows <= 2) {
-    for (; t + 2 * kTokens <= padded; t += 2 * kTokens) score_blocks<Element, kRows, 2>(job, row, t, scores);
+    if (is_pair) return score_blocks<Element, kRows, 2>(job, row, offset, padded, scores);
   }
-  for (; t < padded; t += kTokens) score_blocks<Element, kRows, 1>(job, row, t, scores);
+  score_blocks<Element, kRows, 1>(job, row, offset, padded, scores);
+  if (is_pair) score_blocks<Element, kRows, 1>(job, row, offset + kTokens, padded, scores);
 }
 
 // Scores of one row become weights relative to the chunk's largest; returns that and their sum.
@@ -73,66 +94,79 @@ inline SoftmaxState soften(float* scores, std::size_t visible, std::size_t padde
   return {top, sum_lanes(sum)};
 }
 
-// partials[row + m][d...] = sum over `tokens` tokens of weight * value, ascending, for 16 * kLines
+// partials[row + m][d...] += sum over tokens [first, end) of weight * value, ascending, for 16 * kLines
 // dimensions.
-template <typename Element, int kRows, int kLines>
-inline void weigh_values(const AttentionJob& job, std::size_t row, std::size_t d, std::size_t tokens,
-                         const float (*weights)[kChunkTokens]) {
+template <typename Element, int kRows, int kLines, bool kAllSee>
+inline void weigh_lines(const AttentionJob& job, std::size_t row, std::size_t d, std::size_t first,
+                        std::size_t end, const Scores* weights) {
+  float* partials = job.partials + row * job.head_dim + d;
   F acc[kRows][kLines];
   for (int m = 0; m < kRows; ++m)
-    for (int i = 0; i < kLines; ++i) acc[m][i] = f_zero();
-  std::size_t seen_by_all = tokens;
-  for (int m = 0; m < kRows; ++m) {
-    const std::size_t visible = job.visible[row + m] > job.begin ? job.visible[row + m] - job.begin : 0;
-    seen_by_all = visible < seen_by_all ? visible : seen_by_all;
-  }
-  for (std::size_t first = 0; first < tokens; first += kTokens) {
-    const auto* values = block_of<Element>(job.values, job, job.begin + first) + d;
-    const std::size_t end = first + kTokens < tokens ? first + kTokens : tokens;
-    for (std::size_t t = first; t < end; ++t, values += job.head_dim) {
-      F line[kLines];
-      for (int i = 0; i < kLines; ++i) line[i] = Element::load(values + 16 * i);
-      for (int m = 0; m < kRows; ++m) {
-        // A token that a row does not see must not touch it: 0 times infinity is no zero.
-        if (t >= seen_by_all && job.begin + t >= job.visible[row + m]) continue;
-        const F weight = f_set(weights[row + m][t]);
-        for (int i = 0; i < kLines; ++i) acc[m][i] = f_fma(line[i], weight, acc[m][i]);
-      }
+    for (int i = 0; i < kLines; ++i)
+      acc[m][i] = first == 0 ? f_zero() : f_load(partials + m * job.head_dim + 16 * i);
+  const auto* values = block_of<Element>(job.values, job, job.begin + first) + d;
+  for (std::size_t t = first; t < end; ++t, values += job.head_dim) {
+    F line[kLines];
+    for (int i = 0; i < kLines; ++i) line[i] = Element::load(values + 16 * i);
+    for (int m = 0; m < kRows; ++m) {
+      // A token that a row does not see must not touch it: 0 times infinity is no zero.
+      if (!kAllSee && job.begin + t >= job.visible[row + m]) continue;
+      const F weight = f_set(weights[row + m][t]);
+      for (int i = 0; i < kLines; ++i) acc[m][i] = f_fma(line[i], weight, acc[m][i]);
     }
   }
   for (int m = 0; m < kRows; ++m)
-    for (int i = 0; i < kLines; ++i) f_store(job.partials + (row + m) * job.head_dim + d + 16 * i, acc[m][i]);
+    for (int i = 0; i < kLines; ++i) f_store(partials + m * job.head_dim + 16 * i, acc[m][i]);
 }
 
-template <typename Element, int kRows>
-inline void weigh_rows(const AttentionJob& job, std::size_t row, std::size_t tokens,
-                       const float (*weights)[kChunkTokens]) {
-  constexpr int kLines = kRows <= 2 ? 2 : 1;
+template <typename Element, int kRows, int kLines>
+inline void weigh_rows(const AttentionJob& job, std::size_t row, std::size_t first, std::size_t end,
+                       const Scores* weights) {
+  bool all_see = true;
+  for (int m = 0; m < kRows; ++m) all_see &= job.visible[row + m] >= job.begin + end;
   std::size_t d = 0;
-  for (; d + 16 * kLines <= job.head_dim; d += 16 * kLines)
-    weigh_values<Element, kRows, kLines>(job, row, d, tokens, weights);
-  if (d < job.head_dim) weigh_values<Element, kRows, 1>(job, row, d, tokens, weights);
+  for (; all_see && d + 16 * kLines <= job.head_dim; d += 16 * kLines)
+    weigh_lines<Element, kRows, kLines, true>(job, row, d, first, end, weights);
+  for (; d < job.head_dim; d += 16) weigh_lines<Element, kRows, 1, false>(job, row, d, first, end, weights);
 }
 
 template <typename Element>
+inline void score_all(const AttentionJob& job, std::size_t padded, Scores* scores) {
+  for (std::size_t t = 0; t < padded; t += 2 * kTokens) {
+    std::size_t row = 0;
+    for (; row + kAttentionTileRows <= job.rows; row += kAttentionTileRows)
+      score_rows<Element, kAttentionTileRows>(job, row, t, padded, scores);
+    for (; row + 4 <= job.rows; row += 4) score_rows<Element, 4>(job, row, t, padded, scores);
+    for (; row + 2 <= job.rows; row += 2) score_rows<Element, 2>(job, row, t, padded, scores);
+    for (; row < job.rows; ++row) score_rows<Element, 1>(job, row, t, padded, scores);
+  }
+}
+
+template <typename Element>
+inline void weigh_all(const AttentionJob& job, std::size_t tokens, const Scores* weights) {
+  for (std::size_t t = 0; t < tokens; t += kTokens) {
+    const std::size_t end = t + kTokens < tokens ? t + kTokens : tokens;
+    std::size_t row = 0;
+    for (; row + kAttentionTileRows <= job.rows; row += kAttentionTileRows)
+      weigh_rows<Element, kAttentionTileRows, 1>(job, row, t, end, weights);
+    for (; row + 4 <= job.rows; row += 4) weigh_rows<Element, 4, 1>(job, row, t, end, weights);
+    for (; row + 2 <= job.rows; row += 2) weigh_rows<Element, 2, 2>(job, row, t, end, weights);
+    for (; row < job.rows; ++row) weigh_rows<Element, 1, 2>(job, row, t, end, weights);
+  }
+}
+
+// A block of keys or values serves all rows while it is in the first cache.
+template <typename Element>
 void attend_chunk(const AttentionJob& job) {
-  alignas(64) float scores[kAttentionRowsMax][kChunkTokens];
+  alignas(64) Scores scores[kAttentionRowsMax];
   std::size_t longest = 0;
   for (std::size_t m = 0; m < job.rows; ++m) longest = job.visible[m] > longest ? job.visible[m] : longest;
   const std::size_t tokens = longest - job.begin < kChunkTokens ? longest - job.begin : kChunkTokens;
   const std::size_t padded = (tokens + kTokens - 1) / kTokens * kTokens;
-  std::size_t row = 0;
-  for (; row + 8 <= job.rows; row += 8) score_rows<Element, 8>(job, row, padded, scores);
-  for (; row + 4 <= job.rows; row += 4) score_rows<Element, 4>(job, row, padded, scores);
-  for (; row + 2 <= job.rows; row += 2) score_rows<Element, 2>(job, row, padded, scores);
-  for (; row < job.rows; ++row) score_rows<Element, 1>(job, row, padded, scores);
+  score_all<Element>(job, padded, scores);
   for (std::size_t m = 0; m < job.rows; ++m)
     if (job.visible[m] > job.begin) job.states[m] = soften(scores[m], job.visible[m] - job.begin, padded);
-  row = 0;
-  for (; row + 8 <= job.rows; row += 8) weigh_rows<Element, 8>(job, row, tokens, scores);
-  for (; row + 4 <= job.rows; row += 4) weigh_rows<Element, 4>(job, row, tokens, scores);
-  for (; row + 2 <= job.rows; row += 2) weigh_rows<Element, 2>(job, row, tokens, scores);
-  for (; row < job.rows; ++row) weigh_rows<Element, 1>(job, row, tokens, scores);
+  weigh_all<Element>(job, tokens, scores);
 }
 
 void fold_chunk(float* running, SoftmaxState& state, const float* partial, const SoftmaxState& chunk,

@@ -121,3 +121,4 @@ inline I i_dot_wide(I acc, B line, std::int32_t x) {
 
 constexpr int kTileRows = 2;
 constexpr int kTileStrips = 2;
+constexpr int kAttentionTileRows = 6;

@@ -60,3 +60,4 @@ inline I i_dot_wide(I acc, B line, std::int32_t x) { return i_dot(acc, line, x);
 
 constexpr int kTileRows = 8;
 constexpr int kTileStrips = 4;
+constexpr int kAttentionTileRows = 8;

@@ -177,3 +177,4 @@ inline I i_dot_wide(I acc, B line, std::int32_t x) { return i_dot(acc, line, x);
 
 constexpr int kTileRows = 2;
 constexpr int kTileStrips = 1;
+constexpr int kAttentionTileRows = 2;
