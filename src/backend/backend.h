@@ -109,7 +109,7 @@ class Backend {
   // Throw std::bad_alloc: start-up only.
   virtual std::unique_ptr<Buffer> allocate(std::size_t floats) = 0;
   virtual std::unique_ptr<KVCache> allocate_kv(const KVShape& shape) = 0;
-  // Repacks [sum of rows, columns] once. `columns` is a multiple of every segment's block_elements.
+  // Repacks [sum of rows, columns] once. `columns` is even and a multiple of every segment's block_elements.
   virtual std::unique_ptr<Weight> prepare(std::span<const RowSegment> segments, std::size_t columns) = 0;
 
   // A row index, position, slot or block that reaches outside its memory ends the process: it is an error of
