@@ -5,11 +5,12 @@
 namespace sluice::backend {
 namespace {
 
-// True when all values are in [0, limit). No early exit, so that the loop is a handful of instructions.
+// True when all values are in [0, limit); a negative one is huge as unsigned. No early exit, so that the loop
+// is a handful of instructions.
 template <typename Int>
 bool all_below(std::span<const Int> values, std::size_t limit) {
   bool inside = true;
-  for (const Int value : values) inside &= value >= 0 && static_cast<std::uint64_t>(value) < limit;
+  for (const Int value : values) inside &= static_cast<std::uint64_t>(value) < limit;
   return inside;
 }
 
